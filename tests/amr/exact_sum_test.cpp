@@ -4,12 +4,7 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cfloat>
-#include <random>
-#include <vector>
 
 namespace amr::test {
 namespace {

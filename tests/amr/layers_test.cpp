@@ -9,10 +9,6 @@
 #include "random_mesh.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cmath>
-
 namespace amr::test {
 namespace {
 

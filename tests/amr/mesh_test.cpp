@@ -6,12 +6,6 @@
 #include "regrid.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <numeric>
-#include <set>
-#include <stdexcept>
-
 namespace amr::test {
 namespace {
 

@@ -10,14 +10,8 @@
 #include "outcome.hpp"
 #include "random_mesh.hpp"
 #include "regrid.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
-
-#include <memory>
 #include <new>
-#include <numeric>
 #include <sys/resource.h>
 
 namespace amr::test {

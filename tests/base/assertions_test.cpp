@@ -4,14 +4,7 @@
 
 #include "base/assert.hpp"
 #include "storage/slot_set.hpp"
-#include <valet/error.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <functional>
-#include <optional>
-#include <string>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {

@@ -4,18 +4,12 @@
 // the table of the report's fields. Read from the headers and the modules.
 
 #include "observe/report_fields.hpp"
-
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <regex>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet {
 namespace {

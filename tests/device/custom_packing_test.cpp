@@ -5,16 +5,6 @@
 // block is an error of all ranks before anything moves.
 
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -145,7 +135,7 @@ TEST(Packing, OfPaddingIsNoCorruption) {
           if (outcome.code == ErrorCode::budget_too_small) continue;
           EXPECT_TRUE(blocks.report.verified);
           EXPECT_EQ(blocks.damaged(blocks.report.blocks_after), 0);
-          EXPECT_TRUE(all_ranks(blocks.report.peak_extra_bytes <= blocks.report.extra_bytes_bound));
+          expect_within_bound(blocks.report);
         }
 }
 

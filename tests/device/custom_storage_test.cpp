@@ -7,20 +7,6 @@
 #include "filled_map.hpp"
 #include "outcome.hpp"
 #include "swept_case.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <iostream>
-#include <memory>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -63,7 +49,6 @@ class Device : public testing::TestWithParam<Method> {};
 
 TEST_P(Device, IsMovedInAnyOrderWithinTheBudget) {
   const Method method = GetParam();
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + 71 << "\n";
   for (std::uint64_t k = 0; k < 72; ++k) {
     constexpr std::size_t block_bytes = 56;
     const auto [map, form, options] = swept_case(k, method, block_bytes);
@@ -83,8 +68,7 @@ TEST_P(Device, IsMovedInAnyOrderWithinTheBudget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, Device, testing::ValuesIn(methods),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(Methods, Device, testing::ValuesIn(methods), ParameterName());
 
 Options stream_options(Order order, bool verify = false) {
   Options options;

@@ -4,11 +4,7 @@
 
 #include "fake_device.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstring>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {

@@ -5,12 +5,6 @@
 
 #include "failing_backend.hpp"
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <iostream>
 
 namespace valet::test {
 namespace {

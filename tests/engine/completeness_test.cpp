@@ -4,12 +4,6 @@
 // or now, and a budget of exactly one block.
 
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <string>
 
 namespace valet::test {
 namespace {

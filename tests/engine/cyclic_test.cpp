@@ -12,17 +12,6 @@
 #include "mpi/tags.hpp"
 #include "outcome.hpp"
 #include "random_options.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -90,7 +79,6 @@ Options random_options(std::mt19937_64& random) {
 
 TEST(CyclicExchange, RandomMapsEndAsWithStream) {
   constexpr std::uint64_t maps = 250;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   // The channel of the communicator belongs to it, not to the first plan.
   FilledMap first(ring_map(size(), 1, 1, 0), rank(), Shape::dense);
   static_cast<void>(first.plan(MPI_COMM_WORLD, Form::to_ranks, {}));

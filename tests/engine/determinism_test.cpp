@@ -4,14 +4,7 @@
 // window, the size of messages, or on when messages come, which wrappers around MPI delay here.
 
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-#include <string>
 #include <unistd.h>
 
 namespace {
@@ -89,7 +82,6 @@ TEST(Determinism, DelaysReachTheCallsOfTheLibrary) {
 
 TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
   constexpr std::uint64_t maps = 12;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps; ++k) {
     std::mt19937_64 random(seed() + k);
     const GlobalMap map = random_map(random, size(), 60, static_cast<Tightness>(k % 3), false);

@@ -8,22 +8,6 @@
 #include "filled_map.hpp"
 #include "outcome.hpp"
 #include "temporary_file.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <iostream>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -157,7 +141,6 @@ class FailingStorage : public testing::TestWithParam<Method> {};
 
 TEST_P(FailingStorage, EndsTheExecutionOnAllRanksWithTheSameError) {
   constexpr std::uint64_t maps = 60;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   Failures failures{};
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k));

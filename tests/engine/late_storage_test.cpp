@@ -7,16 +7,6 @@
 #include "late_backend.hpp"
 #include "outcome.hpp"
 #include "swept_case.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <iostream>
-#include <memory>
-#include <string>
 
 namespace valet::test {
 namespace {
@@ -41,7 +31,6 @@ class LateStorage : public testing::TestWithParam<Method> {};
 
 TEST_P(LateStorage, IsWaitedForBeforeItsMemoryIsUsed) {
   const Method method = GetParam();
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + 71 << "\n";
   for (std::uint64_t k = 0; k < 72; ++k) {
     const auto [map, form, options] = swept_case(k, method, block_bytes);
     SCOPED_TRACE(seed_note(seed() + k) + ", " + to_string(method) + ", " +
@@ -55,8 +44,7 @@ TEST_P(LateStorage, IsWaitedForBeforeItsMemoryIsUsed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, LateStorage, testing::ValuesIn(methods),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+INSTANTIATE_TEST_SUITE_P(Methods, LateStorage, testing::ValuesIn(methods), ParameterName());
 
 /// Several messages are packed while MPI moves others.
 TEST(LateStream, WaitsForSeveralMessagesAtATime) {

@@ -8,15 +8,6 @@
 #include "pages/page_sizes.hpp"
 #include "promise.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -34,8 +25,7 @@ void expect_promise(int ranks, std::size_t budget, std::uint64_t slot_bytes, boo
                     Run&& run) {
   SCOPED_TRACE(std::to_string(ranks) + " ranks");
   const CirculantRanks job(ranks);
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   run(communicator);  // what belongs to the communicator is made once
   restart_peak();
   const std::ptrdiff_t before = new_counters().live_bytes;
@@ -52,7 +42,6 @@ void expect_promise(int ranks, std::size_t budget, std::uint64_t slot_bytes, boo
   EXPECT_LE(peak, static_cast<std::ptrdiff_t>(report.peak_extra_bytes) + uncounted_bytes);
   EXPECT_GE(CirculantRanks::messages(), 2 * neighbours);
   EXPECT_EQ(CirculantRanks::unmatched(), 0U);
-  MPI_Comm_free(&communicator);
 }
 
 class ManyNeighbours : public testing::TestWithParam<Method> {
@@ -107,7 +96,7 @@ TEST_P(ManyNeighbours, TakeWhatIsPromisedBySlot) {
 
 INSTANTIATE_TEST_SUITE_P(All, ManyNeighbours,
                          testing::Values(Method::stream, Method::direct, Method::phased),
-                         [](const auto& test) { return std::string(to_string(test.param)); });
+                         ParameterName());
 
 TEST(ManyNeighboursOfAlltoall, TakeWhatIsPromised) {
   for (const AlltoallMethod method : {AlltoallMethod::direct, AlltoallMethod::stream})

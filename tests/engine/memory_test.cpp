@@ -6,14 +6,6 @@
 #include "counted_new.hpp"
 #include "filled_map.hpp"
 #include "process_memory.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-#include <string>
 
 namespace valet::test {
 namespace {
@@ -83,7 +75,6 @@ class LedgerAgainstProcess : public testing::Test {
 
 TEST_F(LedgerAgainstProcess, ForRandomMapsOfAllShapes) {
   constexpr std::uint64_t maps = 200;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     std::mt19937_64 random(seed() + k);
@@ -121,7 +112,6 @@ TEST_F(LedgerAgainstProcess, ForDirectWithinItsBudget) {
 
 TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
   constexpr std::uint64_t maps = 24;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     std::mt19937_64 random(seed() + k);
@@ -265,8 +255,7 @@ TEST_F(LedgerAgainstProcess, WhatManyPlansSharedGoesWithThemButForOne) {
 }
 
 TEST_F(LedgerAgainstProcess, ScratchIsKeptForTheNextPlanAndGoesWithTheCommunicator) {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const OwnComm comm;
   const GlobalMap map = ring_map(size(), 1000, 1000, 0);
   std::uint64_t peak = 0;
   /// What a plan adds to what operator new has given.
@@ -280,7 +269,7 @@ TEST_F(LedgerAgainstProcess, ScratchIsKeptForTheNextPlanAndGoesWithTheCommunicat
     {
       Plan plan = filled.plan(comm, Form::to_ranks, options);
       const Report report = execute(plan, filled.storage());
-      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+      expect_within_bound(report);
       peak = report.peak_extra_bytes;
     }
     const std::ptrdiff_t added = new_counters().live_bytes - before;
@@ -306,7 +295,6 @@ TEST_F(LedgerAgainstProcess, ScratchIsKeptForTheNextPlanAndGoesWithTheCommunicat
   const std::ptrdiff_t again = added_by(enough, true);
   EXPECT_EQ(again, kept) << "a plan that is not to keep anything had given all back";
   added_by(enough, false);
-  MPI_Comm_free(&comm);
 }
 
 }  // namespace

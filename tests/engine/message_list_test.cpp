@@ -6,15 +6,7 @@
 #include "engine/ordered/message_list.hpp"
 
 #include "engine/ordered/waiting_room.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <random>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::engine {
 namespace {

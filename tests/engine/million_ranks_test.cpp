@@ -8,14 +8,6 @@
 #include "circulant_neighbours.hpp"
 #include "counted_new.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -36,8 +28,7 @@ struct Case {
 
 Measured measure(int ranks, const Case& c) {
   const CirculantRanks job(ranks);
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   std::vector<std::byte> data(c.blocks * c.block_bytes);
   const std::vector<int> map = map_to_neighbours(0, ranks, c.neighbours, c.blocks);
   const BlockStorage storage{field(data.data(), c.blocks, c.block_bytes)};
@@ -53,7 +44,6 @@ Measured measure(int ranks, const Case& c) {
   measured.report = migrate(communicator, storage, c.blocks, map, options);
   measured.process_peak = new_counters().peak_bytes - before;
   EXPECT_EQ(CirculantRanks::unmatched(), 0U);
-  MPI_Comm_free(&communicator);
   return measured;
 }
 
@@ -83,8 +73,7 @@ constexpr std::array cases{
     Case{"PatchesForAHundred", 100, 1'000, 16'384, std::size_t{1} << 20},
     Case{"ParticlesInTheirOrder", 100, 20'000, 64, std::size_t{1} << 20, Order::fill},
 };
-INSTANTIATE_TEST_SUITE_P(All, MillionRanks, testing::ValuesIn(cases),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, MillionRanks, testing::ValuesIn(cases), ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -7,16 +7,7 @@
 #include "named_budget.hpp"
 #include "outcome.hpp"
 #include "schedule/phased_sizes.hpp"
-#include "test_comm.hpp"
-#include "tools/schedules.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <iostream>
-#include <string>
+#include "tools/schedules/phase_schedule.hpp"
 
 namespace valet::test {
 namespace {
@@ -68,7 +59,6 @@ Report carried_out(const GlobalMap& map, const Options& options, std::size_t blo
 
 TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
   constexpr std::uint64_t maps = 15;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const GlobalMap map = random_map(random, size(), 25, static_cast<Tightness>(k % 3), false);
@@ -88,7 +78,6 @@ TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
 
 TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
   constexpr std::uint64_t maps = 15;
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   std::uint64_t phases = 0;
   std::uint64_t most_phases = 0;
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {

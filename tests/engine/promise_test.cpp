@@ -7,15 +7,6 @@
 
 #include "counted_new.hpp"
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

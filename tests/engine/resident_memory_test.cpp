@@ -5,14 +5,6 @@
 
 #include "process_memory.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -5,14 +5,6 @@
 
 #include "circulant_neighbours.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

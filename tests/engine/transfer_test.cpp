@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/transfer.hpp"
 
-#include <valet/block_storage.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {

@@ -2,15 +2,9 @@
 #include "engine/ordered/waiting_room.hpp"
 
 #include "engine/slots/ring_flows.hpp"
+#include "testing.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <deque>
-#include <random>
-#include <vector>
 
 namespace valet::engine {
 namespace {

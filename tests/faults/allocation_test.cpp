@@ -7,14 +7,6 @@
 #include "moved_arrays.hpp"
 #include "refused_call.hpp"
 #include <valet/valet.h>
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

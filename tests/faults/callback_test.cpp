@@ -8,17 +8,9 @@
 #include "ragged_case.hpp"
 #include "throwing.hpp"
 #include <valet/valet.h>
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <vector>
 
 // Progress is told ten times a second at most. On this clock, which stands in front of the one of
 // the standard library, every look is a second after the last: so it is told every time.

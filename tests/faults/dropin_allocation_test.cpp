@@ -6,14 +6,6 @@
 
 #include "../zoltan/dropin/object_client.hpp"
 #include "refused_call.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -7,14 +7,6 @@
 #include "test_comm.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 namespace {
 
 using namespace valet::test;

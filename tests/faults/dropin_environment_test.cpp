@@ -5,18 +5,13 @@
 // Memory: all ranks return the same code.
 
 #include "limited.hpp"
-#include "test_comm.hpp"
 #include "trace_directory.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <filesystem>
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace {
 

@@ -7,21 +7,12 @@
 #include "filled_map.hpp"
 #include "limited.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
 #include "trace_directory.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
-#include <cstdint>
-#include <cstdlib>
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <string>
-#include <vector>
 
 namespace {
 bool has_memfd = true;
@@ -64,8 +55,6 @@ class Without {
   bool& has_;
 };
 
-bool is_last() { return rank() == size() - 1; }
-
 Options stream() {
   Options options;
   options.method = Method::stream;
@@ -90,9 +79,9 @@ TEST(NoMemfd, LeavesMessages) {
   const bool shares =
       max_over_ranks(static_cast<long long>(migrate_in_ring(stream()).shared_bytes));
   for (const bool everywhere : {true, false}) {
-    const Without memfd(has_memfd, everywhere || is_last());
+    const Without memfd(has_memfd, everywhere || is_odd());
     const Report report = migrate_in_ring(stream());
-    EXPECT_TRUE(all_ranks(!(everywhere || is_last()) || report.shared_bytes == 0));
+    EXPECT_TRUE(all_ranks(!(everywhere || is_odd()) || report.shared_bytes == 0));
   }
   EXPECT_EQ(max_over_ranks(static_cast<long long>(migrate_in_ring(stream()).shared_bytes)) > 0,
             shares)
@@ -121,7 +110,7 @@ TEST(LittleAddressSpace, IsAnErrorOfAllRanksBeforeAnythingMoves) {
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, options);
   Outcome outcome;
   {
-    const Limited space(RLIMIT_AS, is_last() ? address_space() + spare : RLIM_INFINITY);
+    const Limited space(RLIMIT_AS, is_odd() ? address_space() + spare : RLIM_INFINITY);
     outcome = outcome_of([&] { static_cast<void>(execute(plan, filled.storage())); });
   }
   expect_error(outcome, ErrorCode::out_of_memory,
@@ -134,7 +123,7 @@ TEST(LittleAddressSpace, IsAnErrorOfAllRanksBeforeAnythingMoves) {
 TEST(LittleAddressSpace, DoesNotStopWhatNeedsNone) {
   for (const Method method : {Method::stream, Method::phased, Method::cyclic}) {
     SCOPED_TRACE(to_string(method));
-    const Limited space(RLIMIT_AS, is_last() ? address_space() + spare : RLIM_INFINITY);
+    const Limited space(RLIMIT_AS, is_odd() ? address_space() + spare : RLIM_INFINITY);
     Options options = stream();
     options.method = method;
     options.budget_bytes = std::size_t{1} << 30;  // what may be used, not what is
@@ -151,7 +140,7 @@ TEST(LittleAddressSpace, IsAnErrorOfAllRanksForAlltoallsAndLayouts) {
   const auto expect_refused = [&](auto&& call) {
     Outcome outcome;
     {
-      const Limited space(RLIMIT_AS, is_last() ? address_space() + spare / 2 : RLIM_INFINITY);
+      const Limited space(RLIMIT_AS, is_odd() ? address_space() + spare / 2 : RLIM_INFINITY);
       outcome = outcome_of(call);
     }
     expect_error(outcome, ErrorCode::out_of_memory, {});
@@ -193,7 +182,7 @@ TEST_P(SmallFilesForTraces, AreAWarningAndTheTraceIsWholeOrAsItWas) {
       if (level == LogLevel::warning) said.append(text) += '\n';
     });
     {
-      const bool here = on_all_ranks || is_last();
+      const bool here = on_all_ranks || is_odd();
       const Limited files(RLIMIT_FSIZE, here ? GetParam() : RLIM_INFINITY);
       static_cast<void>(migrate_in_ring(options));
     }

@@ -4,17 +4,13 @@
 // shared and temporary memory has no name anywhere, and a trace gets its name when it is complete.
 
 #include "run_program.hpp"
+#include "testing.hpp"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <set>
-#include <string>
 
 namespace valet::test {
 namespace {
@@ -91,7 +87,7 @@ TEST_P(KilledRank, EndsTheJobAndLeavesNoFiles) {
 
 // At calls of MPI, and in the middle of writing a file.
 INSTANTIATE_TEST_SUITE_P(Places, KilledRank, testing::Values("dies", "dies_writing"),
-                         [](const auto& tested) { return std::string(tested.param); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

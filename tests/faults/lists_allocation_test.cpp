@@ -7,11 +7,6 @@
 #include "../zoltan/list_objects.hpp"
 #include "refused_call.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-
 namespace valet::test {
 namespace {
 
@@ -73,7 +68,7 @@ TEST_P(RefusedAllocationInLists, EndsTheComparisonOfListsOnAllRanks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationInLists, testing::Values(60, 9000),
-                         [](const auto& tested) { return std::to_string(tested.param); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -5,10 +5,7 @@
 // waiting.
 
 #include "run_program.hpp"
-
-#include <gtest/gtest.h>
-
-#include <string>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {

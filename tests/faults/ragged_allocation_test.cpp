@@ -6,15 +6,6 @@
 #include "ragged_case.hpp"
 #include "refused_call.hpp"
 #include <valet/valet.h>
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -6,14 +6,7 @@
 
 #include "gathered.hpp"
 #include "refused_call.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -115,7 +108,7 @@ TEST_P(RefusedAllocationInARebalancer, EndsTheStartOfARebalancerOnAllRanks) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationInARebalancer, testing::Values(few, many),
-                         [](const auto& tested) { return std::to_string(tested.param); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -4,13 +4,9 @@
 // report it, before anything moves, or with every block in its place.
 
 #include "throwing.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
-#include <gtest/gtest.h>
-
 #include <type_traits>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -7,14 +7,8 @@
 
 #include "outcome.hpp"
 #include "refused_new.hpp"
-#include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <functional>
 #include <initializer_list>
-#include <string>
 
 namespace valet::test {
 

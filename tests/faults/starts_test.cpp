@@ -7,12 +7,7 @@
 #include "run_program.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
 #include <ostream>
-#include <string>
 
 namespace valet::test {
 namespace {
@@ -64,8 +59,7 @@ TEST_P(Starts, ComeToAnEndWhateverIsDelayed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Starts, ::testing::ValuesIn(shapes),
-                         [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Shapes, Starts, ::testing::ValuesIn(shapes), ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -4,10 +4,7 @@
 // and leaves nobody waiting. Where it may throw: tests/engine/failing_storage_test.cpp.
 
 #include "run_program.hpp"
-
-#include <gtest/gtest.h>
-
-#include <string>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {
@@ -39,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, StorageThatMustNotThrow,
                          testing::Values("slots", "block_bytes", "diagnostic", "begin_stage",
                                          "end_stage", "may_throw", "gather", "contiguous_data",
                                          "reachable_by_mpi", "pieces_per_block"),
-                         [](const auto& tested) { return std::string(tested.param); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

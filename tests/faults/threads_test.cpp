@@ -6,16 +6,9 @@
 #include "delayed_mpi.hpp"
 #include "filled_map.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
-
-#include <array>
 #include <atomic>
-#include <string>
 #include <thread>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -5,13 +5,6 @@
 /// must come of it: nobody waits, and all ranks get the same error.
 
 #include "outcome.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <stdexcept>
-#include <string>
 
 namespace valet::test {
 

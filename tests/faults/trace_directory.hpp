@@ -5,14 +5,11 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string>
 
 namespace valet::test {
 

@@ -6,19 +6,6 @@
 
 #include "filled_map.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -3,14 +3,6 @@
 #include "cyclic_layouts.hpp"
 #include "oracle.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/block_cyclic.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <limits>
-#include <string>
 
 namespace valet::test {
 namespace {

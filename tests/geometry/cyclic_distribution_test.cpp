@@ -7,9 +7,6 @@
 #include "layout_oracle.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <random>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -7,14 +7,6 @@
 #include "cyclic_layouts.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
-
 namespace valet::test {
 namespace {
 

@@ -6,12 +6,6 @@
 #include "outcome.hpp"
 #include "storage/sequence_copy.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
-
 namespace valet::test {
 namespace {
 

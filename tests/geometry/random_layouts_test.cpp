@@ -10,13 +10,7 @@
 #include "storage/sequence_copy.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdio>
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

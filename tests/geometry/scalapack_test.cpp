@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "outcome.hpp"
-#include <valet/scalapack.hpp>
-
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -9,11 +9,6 @@
 #include "random_maps.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <random>
-#include <vector>
-
 namespace valet::test {
 namespace {
 

@@ -6,15 +6,8 @@
 #include "kokkos_environment.hpp"
 #include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace {
 

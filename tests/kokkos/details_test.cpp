@@ -2,14 +2,8 @@
 
 // The parts of the adapter that need neither MPI nor an initialised Kokkos.
 
+#include "testing.hpp"
 #include <valet/kokkos/blocks.hpp>
-
-#include <gtest/gtest.h>
-
-#include <numeric>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace {
 

@@ -4,20 +4,11 @@
 // method and order, with the least budget and with more. What the tests write and read is copied.
 
 #include "kokkos_environment.hpp"
-#include "test_comm.hpp"
 #include "views.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_DualView.hpp>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <span>
-#include <string>
-#include <tuple>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -82,7 +73,7 @@ TEST_P(DeviceMemory, BlocksEndWhereTheMapSays) {
         fields.write(map);
         const Report report = execute(plan, storage);
         EXPECT_EQ(sum_over_ranks(fields.wrong(map, kind)), 0);
-        EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+        expect_within_bound(report);
         EXPECT_TRUE(all_ranks(report.verified));
       }
   }
@@ -91,7 +82,7 @@ TEST_P(DeviceMemory, BlocksEndWhereTheMapSays) {
 INSTANTIATE_TEST_SUITE_P(Methods, DeviceMemory,
                          testing::Values(Method::stream, Method::phased, Method::cyclic,
                                          Method::direct),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+                         ParameterName());
 
 TEST(DeviceMemoryBlocks, OfADualViewAreSyncedBeforeTheyMove) {
   constexpr std::uint64_t count = 50;

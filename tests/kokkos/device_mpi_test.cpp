@@ -4,17 +4,9 @@
 
 #include "kokkos_environment.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <cstdlib>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

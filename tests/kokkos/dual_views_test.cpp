@@ -6,18 +6,12 @@
 #include "fake_gpu.hpp"
 #include "kokkos_environment.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_DualView.hpp>
-#include <gtest/gtest.h>
 
-#include <span>
-#include <string>
 #include <type_traits>
-#include <vector>
 
 namespace valet::test {
 namespace {

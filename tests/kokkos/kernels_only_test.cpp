@@ -8,15 +8,8 @@
 #include "kokkos_environment.hpp"
 #include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -124,7 +117,7 @@ TEST_P(KernelsOnly, TouchTheBlocks) {
 INSTANTIATE_TEST_SUITE_P(Methods, KernelsOnly,
                          testing::Values(Method::stream, Method::phased, Method::cyclic,
                                          Method::direct),
-                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -5,16 +5,8 @@
 #include "kokkos_environment.hpp"
 #include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <numeric>
-#include <random>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -6,17 +6,9 @@
 #include "kokkos_environment.hpp"
 #include "moved_arrays.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
 #include <valet/kokkos/layouts.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace {
 
@@ -71,7 +63,7 @@ void expect_moved(const GridLayout& from, const GridLayout& to) {
   const valet::Report report = valet::kokkos::redistribute(
       MPI_COMM_WORLD, from, to, typename Source::const_type(source), target);
   EXPECT_EQ(sum_over_ranks(wrong_in(to, target)), 0);
-  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+  expect_within_bound(report);
 }
 
 using Left2 = Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;

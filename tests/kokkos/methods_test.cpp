@@ -4,18 +4,10 @@
 // the staged path, on which blocks also wait on ranks where they do not belong.
 
 #include "kokkos_environment.hpp"
-#include "test_comm.hpp"
 #include "views.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <tuple>
-#include <vector>
 
 namespace {
 
@@ -81,7 +73,7 @@ void check(MapPart map, const Kind& kind, bool staged, valet::Options options,
     write_blocks(views.all(), map);
     const valet::Report report = execute(plan, storage);
     EXPECT_EQ(sum_over_ranks(wrong_elements(views.all(), map, kind, storage.block_bytes())), 0);
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    expect_within_bound(report);
     EXPECT_TRUE(all_ranks(report.verified));
   }
 }

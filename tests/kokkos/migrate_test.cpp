@@ -5,16 +5,10 @@
 // the right answer is known without a second copy of the data.
 
 #include "kokkos_environment.hpp"
-#include "test_comm.hpp"
 #include "views.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <tuple>
 
 namespace {
 
@@ -52,7 +46,7 @@ void check_case(MapPart& map, const Kind& kind, Path path, bool least_budget) {
     write_blocks(views, map);
     const valet::Report report = execute(plan, storage);
     EXPECT_EQ(sum_over_ranks(wrong_elements(views, map, kind, storage.block_bytes())), 0);
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    expect_within_bound(report);
     EXPECT_TRUE(all_ranks(report.verified));
   }
 }
@@ -139,7 +133,7 @@ TEST(MigrateManyViews, ManyBlocks) {
       const valet::Report report = execute(plan, storage);
       EXPECT_EQ(sum_over_ranks(wrong_elements(views, map, {Form::to_slots}, storage.block_bytes())),
                 0);
-      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+      expect_within_bound(report);
     }
   }
 }

@@ -5,14 +5,8 @@
 #include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
 #include <valet/kokkos/ragged.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace {
 

@@ -9,11 +9,6 @@
 #include <valet/kokkos/ragged.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <string>
 
 namespace valet::test {
 namespace {

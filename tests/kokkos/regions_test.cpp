@@ -3,18 +3,10 @@
 // The stages of a migration as a profiling tool of Kokkos sees them.
 
 #include "outcome.hpp"
-#include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
 #include <valet/kokkos/layouts.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -8,14 +8,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <array>
-#include <cstdint>
-#include <cstring>
-#include <random>
-#include <string>
-#include <tuple>
-#include <utility>
-
 namespace valet::test {
 
 /// A View that the tests write and read on the host, and kernels of the default execution space

@@ -4,10 +4,6 @@
 // a slow network, or where more ranks and threads than there are cores wait for one.
 
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
 
 #include <unistd.h>
 
@@ -34,8 +30,7 @@ namespace {
 
 /// Messages of a plan that measures with buffers of a few kilobytes.
 long long messages_of_a_measurement(bool slow) {
-  MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &comm);  // nothing is known about it
+  const OwnComm comm;  // nothing is known about it
   FilledMap filled(ring_map(size(), 40, 40, 1), rank(), Shape::dense);
   Options options;
   options.method = Method::automatic;
@@ -44,7 +39,6 @@ long long messages_of_a_measurement(bool slow) {
   is_slow = slow;
   { const Plan plan = filled.plan(comm, Form::to_ranks, options); }
   is_slow = false;
-  MPI_Comm_free(&comm);
   return messages;
 }
 

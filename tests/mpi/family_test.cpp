@@ -5,7 +5,7 @@
 
 #include "mpi/family.hpp"
 
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 namespace valet::mpi {
 namespace {

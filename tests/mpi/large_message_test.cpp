@@ -6,10 +6,6 @@
 #include "mpi/requests.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
 namespace valet::mpi {
 namespace {
 

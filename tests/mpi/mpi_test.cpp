@@ -10,15 +10,6 @@
 #include "mpi/sparse_exchange.hpp"
 #include "outcome.hpp"
 #include "random_maps.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <iostream>
-#include <limits>
-#include <optional>
 
 namespace {
 
@@ -293,7 +284,6 @@ std::uint64_t words_between(std::uint64_t pattern, int from, int to, std::uint64
 TEST(SparseExchange, DeliversEveryNoticeOnce) {
   constexpr std::uint64_t patterns = 60;
   const Channel channel = Channel::open(MPI_COMM_WORLD);
-  if (rank() == 0) std::cout << "seed " << seed() << "\n";
   for (std::uint64_t pattern = 0; pattern < patterns; ++pattern) {
     Ledger ledger;
     std::vector<SparseCount> outgoing;
@@ -360,7 +350,6 @@ TEST(NeighbourWords, TakesLittleWhereThereAreFewLists) {
 TEST(NeighbourWords, DeliversEveryListInOrder) {
   constexpr std::uint64_t patterns = 40;
   const Channel channel = Channel::open(MPI_COMM_WORLD);
-  if (test::rank() == 0) std::cout << "seed " << seed() << "\n";
   for (std::uint64_t pattern = 0; pattern < patterns; ++pattern)
     for (const std::size_t entries : {1, 7, 64, 512}) {
       Ledger ledger;

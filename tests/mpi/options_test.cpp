@@ -4,28 +4,22 @@
 // that the script prints, as CMakeLists.txt says.
 
 #include "bench/single_copy.hpp"
+#include "testing.hpp"
 
-#include <gtest/gtest.h>
 #include <linux/tcp.h>
 #include <mpi.h>
 #include <netinet/in.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sched.h>
-#include <string>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 namespace {
 long yields = 0;

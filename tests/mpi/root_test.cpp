@@ -7,13 +7,6 @@
 #include "counted_mpi.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 namespace valet::mpi {
 namespace {
 

@@ -2,16 +2,10 @@
 
 // Facts about the library, in C++ and C; tests/clients has them in Fortran. MPI is not initialised.
 
+#include "testing.hpp"
 #include <valet/valet.h>
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

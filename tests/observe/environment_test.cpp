@@ -4,14 +4,7 @@
 
 #include "base/environment.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <string>
-#include <utility>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::detail {
 namespace {

@@ -5,13 +5,12 @@
 
 #include "observe/file.hpp"
 
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <string>
 #include <unistd.h>
 
 namespace valet::observe {

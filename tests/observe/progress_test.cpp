@@ -4,15 +4,6 @@
 
 #include "test_comm.hpp"
 #include <valet/valet.h>
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <numeric>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

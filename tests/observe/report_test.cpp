@@ -2,14 +2,8 @@
 
 #include "expect_words.hpp"
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <set>
-#include <string>
 
 namespace valet::test {
 namespace {

@@ -6,16 +6,7 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <array>
-#include <cmath>
-#include <cstdlib>
-#include <random>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

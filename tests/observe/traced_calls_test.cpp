@@ -4,23 +4,14 @@
 
 #include "filled_map.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <numeric>
-#include <string>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -191,7 +182,7 @@ TEST(TraceOfAMigration, ShowsWhatEveryRankDidByAnyMethod) {
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, options);
     const Report report = execute(plan, filled.storage());
     EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_slots, options.order)), 0);
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    expect_within_bound(report);
     EXPECT_TRUE(all_ranks(report.waiting_seconds <= report.exchange_seconds));
     const Json trace = file.read();
     expect_well_formed(trace, options.budget_bytes);
@@ -343,7 +334,7 @@ TEST(TraceOfAnAlltoall, ShowsPagesOrSwaps) {
     const Report report = alltoallv_in_place(
         MPI_COMM_WORLD, {numbers.data(), numbers.size() * sizeof(int), sizeof(int)}, counts, {},
         {.budget_bytes = 100'000, .method = method, .trace = file.path()});
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    expect_within_bound(report);
     bool right = true;
     for (std::size_t k = 0; k < numbers.size(); ++k)
       right = right && numbers[k] == static_cast<int>(k / each) * size() + rank();
@@ -375,7 +366,7 @@ TEST(TraceOfALayout, ShowsTheExchangeBesideOrInPlace) {
                  : redistribute(MPI_COMM_WORLD, blocks, cyclic, sizeof(double),
                                 {.data = from.data(), .bytes = bytes},
                                 {.data = to.data(), .bytes = bytes}, options);
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    expect_within_bound(report);
     const Json trace = file.read();
     expect_well_formed(trace, options.budget_bytes);
     if (rank() != 0) continue;

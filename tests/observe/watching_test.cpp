@@ -4,24 +4,14 @@
 
 #include "filled_map.hpp"
 #include "observe/progress.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
 #include <poll.h>
 
-#include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -4,25 +4,14 @@
 // all ranks get the same text and nothing has moved, whether the operation uses the option or not.
 
 #include "outcome.hpp"
-#include "test_comm.hpp"
 #include <valet/valet.h>
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
 
 #include <climits>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
 
 constexpr std::uint64_t slots = 12;
-
-bool is_odd() { return rank() == size() - 1; }
 
 /// Data of one rank, for any operation: 12 values, which leave to other ranks.
 struct Data {

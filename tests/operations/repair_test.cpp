@@ -8,19 +8,6 @@
 #include "gathered.hpp"
 #include "outcome.hpp"
 #include "promise.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <numeric>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -5,15 +5,7 @@
 
 #include "counted_mpi.hpp"
 #include "partitions.hpp"
-#include "test_comm.hpp"
 #include <valet/p4est/transfer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <random>
-#include <vector>
 
 namespace valet::test {
 namespace {

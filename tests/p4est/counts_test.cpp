@@ -2,15 +2,8 @@
 
 // Who sends how much to whom, for any number of ranks in one process, against counting one by one.
 
+#include "testing.hpp"
 #include <valet/p4est/detail/counts.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <random>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -5,20 +5,10 @@
 
 #include "outcome.hpp"
 #include "partitions.hpp"
-#include "test_comm.hpp"
 #include <valet/p4est/transfer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
-
-bool is_odd() { return rank() == size() - 1; }
-std::string odd_name() { return "rank " + std::to_string(size() - 1) + ": "; }
 
 constexpr std::int64_t quadrants = 60;
 

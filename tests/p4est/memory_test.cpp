@@ -5,14 +5,7 @@
 #include "counted_new.hpp"
 #include "partitions.hpp"
 #include "promise.hpp"
-#include "test_comm.hpp"
 #include <valet/p4est/transfer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

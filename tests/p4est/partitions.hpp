@@ -5,12 +5,6 @@
 
 #include "test_comm.hpp"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <vector>
-
 namespace valet::test {
 
 using Offsets = std::vector<std::int64_t>;

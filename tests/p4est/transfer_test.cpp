@@ -6,23 +6,14 @@
 #include "outcome.hpp"
 #include "partitions.hpp"
 #include "promise.hpp"
-#include "test_comm.hpp"
 #include <valet/p4est/transfer.hpp>
 
-#include <gtest/gtest.h>
 #include <p4est_algorithms.h>
 #include <p4est_communication.h>
 #include <p4est_extended.h>
 #include <p8est_algorithms.h>
 #include <p8est_communication.h>
 #include <p8est_extended.h>
-
-#include <array>
-#include <cstdint>
-#include <iostream>
-#include <memory>
-#include <random>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -2,11 +2,7 @@
 
 #include "pages/page_cut.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <span>
+#include "testing.hpp"
 
 namespace valet::pages {
 namespace {

@@ -3,11 +3,7 @@
 #include "pages/page_sizes.hpp"
 
 #include "pages/page_cut.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
+#include "testing.hpp"
 
 namespace valet::pages {
 namespace {

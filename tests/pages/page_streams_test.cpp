@@ -6,13 +6,7 @@
 #include "pages/page_streams.hpp"
 
 #include "pages/page_sizes.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <random>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::pages {
 namespace {

@@ -7,11 +7,6 @@
 #include "sparse_blocks.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 namespace valet::test {
 namespace {
 
@@ -54,7 +49,7 @@ TEST_P(AllSlots, DoNotKeepBlocksFromMovingToRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Methods, AllSlots,
                          testing::Values(Method::stream, Method::phased, Method::cyclic),
-                         [](const auto& method) { return std::string(to_string(method.param)); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -5,11 +5,7 @@
 
 #include "plan/any_order.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <numeric>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::plan {
 namespace {

@@ -5,9 +5,7 @@
 
 #include "spoilt_call.hpp"
 
-#include <algorithm>
 #include <climits>
-#include <cstdlib>
 
 namespace valet::test {
 namespace {

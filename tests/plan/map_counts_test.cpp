@@ -4,12 +4,7 @@
 
 #include "plan/map_counts.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <map>
-#include <random>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::plan {
 namespace {

@@ -8,12 +8,6 @@
 #include "filled_map.hpp"
 #include "layout_oracle.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
 
 namespace {
 /// Synchronous sends of this rank, which is how counts are exchanged.

@@ -6,12 +6,7 @@
 #include "sparse_blocks.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <string>
 #include <sys/mman.h>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -5,14 +5,8 @@
 
 #include "mpi/tags.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
 #include <mpi.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -6,15 +6,6 @@
 #include "counted_mpi.hpp"
 #include "filled_map.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <optional>
-#include <random>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -121,7 +112,7 @@ TEST(ObjectLayout, EveryObjectEndsWhereItsNumberSaysInsideTheMemoryPromised) {
     const std::uint64_t promised = options.budget_bytes + (std::uint64_t{64} << 10) +
                                    256 * report.neighbours + 64 * ranks +
                                    (c.from ? 16 : 12) * objects.storage().slots();
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    expect_within_bound(report);
     if (options.method != Method::phased && options.method != Method::cyclic &&
         options.method != Method::automatic) {
       EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised))

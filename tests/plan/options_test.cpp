@@ -2,12 +2,7 @@
 
 // What can be checked without MPI_Init: names and numbers of options, and that MPI is missing.
 
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
+#include "testing.hpp"
 
 namespace valet {
 namespace {

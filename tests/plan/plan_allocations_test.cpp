@@ -4,10 +4,6 @@
 
 #include "counted_new.hpp"
 #include "filled_map.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
 
 namespace valet::test {
 namespace {

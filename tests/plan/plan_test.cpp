@@ -5,14 +5,6 @@
 #include "filled_map.hpp"
 #include "guarded_bytes.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <functional>
-#include <memory>
 
 namespace valet::test {
 namespace {

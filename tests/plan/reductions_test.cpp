@@ -5,18 +5,6 @@
 
 #include "counted_mpi.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <map>
-#include <numeric>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

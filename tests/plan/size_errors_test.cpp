@@ -6,8 +6,6 @@
 #include "spoilt_call.hpp"
 #include <valet/detail/host_fields.hpp>
 
-#include <memory>
-
 namespace valet::test {
 namespace {
 

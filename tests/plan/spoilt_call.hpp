@@ -5,23 +5,11 @@
 
 #include "filled_map.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 
 constexpr std::uint64_t slots = 6;
 constexpr std::uint64_t blocks = 4;
-
-inline int odd_rank() { return size() - 1; }
-inline bool is_odd() { return rank() == odd_rank(); }
-inline std::string odd_name() { return "rank " + std::to_string(odd_rank()) + ":"; }
 
 /// As errors write who has a value.
 inline std::string odd_ranks() { return "rank " + std::to_string(odd_rank()); }

@@ -5,14 +5,6 @@
 
 #include "filled_map.hpp"
 #include "random_options.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-#include <string>
 
 namespace valet::test {
 namespace {

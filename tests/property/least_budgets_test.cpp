@@ -6,15 +6,6 @@
 #include "moved_arrays.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <limits>
-#include <vector>
 
 namespace valet::test {
 namespace {

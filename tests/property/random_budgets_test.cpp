@@ -12,18 +12,6 @@
 #include "named_budget.hpp"
 #include "outcome.hpp"
 #include "random_options.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
-#include <iostream>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -133,7 +121,6 @@ Case random_case(std::mt19937_64& random) {
 
 TEST(RandomBudgets, EveryBlockArrivesWhateverTheBudget) {
   const std::uint64_t cases = cases_wanted(40);
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + cases - 1 << "\n";
   for (std::uint64_t k = 0; k < cases; ++k) {
     SCOPED_TRACE(seed_note(seed() + k));
     working_on(seed() + k);

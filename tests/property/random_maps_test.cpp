@@ -10,15 +10,6 @@
 #include "filled_map.hpp"
 #include "outcome.hpp"
 #include "random_options.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <iostream>
-#include <string>
 
 namespace valet::test {
 namespace {
@@ -105,7 +96,6 @@ long long wrong_slots_of(std::uint64_t map_seed) {
 
 TEST(RandomMaps, EveryBlockArrivesWhateverTheBudget) {
   const std::uint64_t maps = cases_wanted(2000);
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps; ++k) {
     SCOPED_TRACE(seed_note(seed() + k) + ", map " + std::to_string(k));
     working_on(seed() + k);

@@ -15,12 +15,6 @@
 #include "ragged_case.hpp"
 #include "random_options.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-#include <memory>
-
 namespace valet::test {
 namespace {
 
@@ -360,7 +354,6 @@ std::string Problem::describe() const {
 
 TEST(RandomRagged, EveryBlockArrivesWithoutAFreeByte) {
   const std::uint64_t maps = cases_wanted(63);
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps; ++k) {
     SCOPED_TRACE(seed_note(seed() + k) + ", map " + std::to_string(k));
     working_on(seed() + k);

@@ -4,26 +4,13 @@
 
 #include "rebalance/cells.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
-#include <functional>
-#include <limits>
-#include <memory>
-#include <random>
-#include <span>
-#include <string>
-#include <vector>
+#include "seed.hpp"
+#include "testing.hpp"
 
 namespace valet::rebalance {
 namespace {
 
-std::uint64_t seed() {
-  const char* const text = std::getenv("VALET_TEST_SEED");
-  return text == nullptr ? 20260101 : std::strtoull(text, nullptr, 0);
-}
+using test::seed;
 
 /// Objects in an array with all coordinates of one behind the other.
 struct Objects {
@@ -163,7 +150,7 @@ void expect_all_in_their_boxes(const Objects& objects, const Binned& binned) {
 class OfDimensions : public ::testing::TestWithParam<std::size_t> {};
 
 TEST_P(OfDimensions, CellsHoldEveryObjectOnceAndNoneIsAboveTheLimits) {
-  SCOPED_TRACE("VALET_TEST_SEED=" + std::to_string(seed()));
+  SCOPED_TRACE(test::seed_note());
   for (const Distribution& distribution : distributions()) {
     SCOPED_TRACE(distribution.name);
     const Objects objects = random_objects(distribution, GetParam(), 20'000);

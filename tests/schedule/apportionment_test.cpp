@@ -3,14 +3,7 @@
 #include "schedule/apportionment.hpp"
 
 #include "instances.hpp"
-#include <valet/error.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cmath>
-#include <numeric>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -2,9 +2,7 @@
 
 #include "cyclic_run.hpp"
 #include "instances.hpp"
-#include <valet/error.hpp>
-
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

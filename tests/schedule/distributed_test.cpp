@@ -4,12 +4,8 @@
 // come to the same phases as a root that knows the whole matrix.
 
 #include "instances.hpp"
-#include "tools/schedules.hpp"
-
-#include <gtest/gtest.h>
-
-#include <map>
-#include <tuple>
+#include "testing.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -4,14 +4,7 @@
 
 #include "schedule/grains.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <random>
-#include <string>
-#include <tuple>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/error.hpp>
+#include "testing.hpp"
 #include <valet/method_choice.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
 
 namespace valet::schedule {
 namespace {
@@ -253,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(
                                return static_cast<double>(bytes);
                              },
                              16384}),
-    [](const auto& constant) { return std::string(constant.param.name); });
+    valet::test::ParameterName());
 
 TEST(MethodChoice, PrintsALineForEachMethod) {
   const std::string table = to_table(choose_method({}, ring()).predictions);

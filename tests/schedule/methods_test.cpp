@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/methods.hpp"
 
-#include <valet/error.hpp>
+#include "testing.hpp"
 #include <valet/valet.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cctype>
-#include <string>
-#include <vector>
 
 namespace valet::schedule {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/patience.hpp"
 
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

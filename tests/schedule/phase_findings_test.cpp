@@ -3,11 +3,8 @@
 // What Pinar and Hendrickson found in their experiments, on phases counted over many instances.
 
 #include "instances.hpp"
-#include "tools/schedules.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstdio>
+#include "testing.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 namespace valet::schedule {
 namespace {

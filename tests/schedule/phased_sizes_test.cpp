@@ -7,12 +7,7 @@
 
 #include "instances.hpp"
 #include "schedule/parking.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <string>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -2,13 +2,8 @@
 
 #include "instances.hpp"
 #include "schedule/relaxation.hpp"
-#include "tools/schedules.hpp"
-
-#include <gtest/gtest.h>
-
-#include <map>
-#include <utility>
-#include <vector>
+#include "testing.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 namespace valet::schedule {
 namespace {
@@ -261,7 +256,7 @@ TEST_P(TightPhases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanThe
 
 INSTANTIATE_TEST_SUITE_P(Heuristics, TightPhases,
                          testing::Values(Heuristic::random, Heuristic::continuous),
-                         [](const auto& one) { return to_string(one.param); });
+                         valet::test::ParameterName());
 
 TEST(Violation, IsFound) {
   const TransferMatrix matrix(2, {{0, 1, 3}});

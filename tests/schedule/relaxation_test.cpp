@@ -3,10 +3,8 @@
 #include "tools/schedules.hpp"
 
 #include "instances.hpp"
-
-#include <gtest/gtest.h>
-
-#include <numeric>
+#include "testing.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 namespace valet::schedule {
 namespace {

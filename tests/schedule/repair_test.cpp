@@ -4,13 +4,7 @@
 
 #include "schedule/repair.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <random>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

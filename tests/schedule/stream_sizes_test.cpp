@@ -4,11 +4,7 @@
 
 #include "schedule/grains.hpp"
 #include "schedule/proportional_queue.hpp"
-
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -3,12 +3,7 @@
 #include "tools/schedules.hpp"
 
 #include "instances.hpp"
-#include <valet/error.hpp>
-
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <string>
+#include "testing.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -6,16 +6,6 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstring>
-#include <iostream>
-#include <random>
-#include <vector>
-
 namespace valet::test {
 namespace {
 
@@ -106,7 +96,6 @@ std::size_t middle_of(std::mt19937_64& random, std::size_t n) {
 
 TEST(BlockMerge, IsStableAndLinearWithASquareRootOfScratch) {
   constexpr std::uint64_t cases = 4000;
-  std::cout << "seeds " << seed() << " to " << seed() + cases - 1 << "\n";
   for (std::uint64_t k = 0; k < cases; ++k) {
     std::mt19937_64 random(seed() + k);
     const std::size_t n = random() % (k % 50 == 0 ? 100'000 : 400);
@@ -126,7 +115,6 @@ TEST(BlockMerge, IsStableAndLinearWithASquareRootOfScratch) {
 /// Elements of any size, known by their places only, in parts that have holes between them.
 TEST(BlockMerge, PutsPartsOfAnyElementSizeInOrder) {
   constexpr std::uint64_t cases = 4000;
-  std::cout << "seeds " << seed() << " to " << seed() + cases - 1 << "\n";
   for (std::uint64_t k = 0; k < cases; ++k) {
     std::mt19937_64 random(seed() + k);
     const std::size_t bytes = 1 + random() % 64;

@@ -6,13 +6,6 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <iostream>
-#include <random>
-#include <set>
-
 namespace valet::test {
 namespace {
 
@@ -69,7 +62,6 @@ Field random_field(std::mt19937_64& random) {
 }
 
 TEST(FieldCheck, FindsOverlapExactlyWhereBytesAreSharedInAnyShape) {
-  std::cout << "seed " << seed() << "\n";
   std::mt19937_64 random(seed());
   std::vector<Field> good;
   int bad = 0, pairs = 0, apart = 0;

@@ -4,9 +4,7 @@
 
 #include "storage/node_memory.hpp"
 
-#include <gtest/gtest.h>
-
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {

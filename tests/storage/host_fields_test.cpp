@@ -5,14 +5,6 @@
 #include "outcome.hpp"
 #include <valet/detail/host_fields.hpp>
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <functional>
-#include <iostream>
-#include <numeric>
-#include <random>
-
 namespace valet::test {
 namespace {
 
@@ -106,7 +98,6 @@ using Check = std::function<void(const Layout&, HostFields&, std::vector<std::by
 
 /// Calls `check` with every layout at several alignments, on random content.
 void for_all_layouts(const Check& check) {
-  std::cout << "seed " << seed() << "\n";
   std::mt19937_64 random(seed());
   std::vector<std::byte> memory = random_bytes(random, memory_bytes);
   for (const std::size_t offset : {0, 1, 8, 13})
@@ -252,7 +243,6 @@ void expect_rows_move(const Layout& layout, const std::vector<std::byte>& memory
 }
 
 TEST(HostFields, RowsOfEverySizeGoToPackedBlocksAndBackAndToOtherSlots) {
-  std::cout << "seed " << seed() << "\n";
   std::mt19937_64 random(seed());
   for (std::size_t bytes = 1; bytes <= 200 && !HasFailure(); ++bytes) {
     std::vector<std::byte> memory = random_bytes(random, (2 * bytes + 16) * many_slots);

@@ -4,14 +4,7 @@
 
 #include "storage/joined_backend.hpp"
 
-#include <valet/block_storage.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <random>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::test {
 namespace {

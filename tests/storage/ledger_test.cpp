@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "base/lent_memory.hpp"
+#include "testing.hpp"
 #include <valet/ledger.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <utility>
 
 namespace valet::test {
 namespace {

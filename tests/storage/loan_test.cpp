@@ -5,11 +5,6 @@
 #include "base/machine_identity.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <utility>
-#include <vector>
-
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #endif

@@ -9,10 +9,6 @@
 #include "random_transmutation.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <iostream>
-
 namespace valet::test {
 namespace {
 
@@ -104,7 +100,6 @@ std::uint64_t redistribute(StorageBackend& backend, const Transmutation& map,
 }
 
 TEST(LocalRedistribution, MovesEveryBlockWithTheLeastNumberOfCopies) {
-  std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps; ++k) {
     std::mt19937_64 random(seed() + k);
     const Transmutation map = random_map_of_slots(random);
@@ -144,7 +139,6 @@ void expect_free_slots_follow(std::uint64_t k) {
 }
 
 TEST(LocalRedistribution, LeavesTheFreeSlotsOfTheResult) {
-  std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && !HasFailure(); ++k) {
     expect_free_slots_follow(k);
   }
@@ -194,7 +188,6 @@ Transmutation long_and_short_chains(std::mt19937_64& random, std::uint64_t slots
 
 TEST(LocalRedistribution, LongChainsAreDividedAtFewMoreCopies) {
   constexpr std::uint64_t slots = 6000, divisions = 400;
-  std::cout << "seeds " << seed() << " to " << seed() + 11 << "\n";
   for (std::uint64_t k = 0; k < 12; ++k) {
     std::mt19937_64 random(seed() + k);
     const Transmutation map = long_and_short_chains(random, slots);

@@ -6,12 +6,6 @@
 #include "mpi/channel.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
 namespace valet::storage {
 namespace {
 

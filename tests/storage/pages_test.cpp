@@ -5,11 +5,9 @@
 #include "storage/pages.hpp"
 
 #include "calls_of_valet.hpp"
-
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <new>
 
 namespace {

@@ -4,19 +4,6 @@
 // are looked at anew in each, by every call that takes a storage.
 
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

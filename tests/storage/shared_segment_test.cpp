@@ -3,13 +3,9 @@
 #include "storage/shared_segment.hpp"
 
 #include "base/machine_identity.hpp"
+#include "testing.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <cstring>
 #include <fstream>
-#include <string>
 #include <sys/resource.h>
 
 namespace valet {

@@ -6,13 +6,6 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-#include <random>
-#include <set>
-
 namespace valet::test {
 namespace {
 
@@ -155,7 +148,6 @@ class Pair {
 class SlotSets : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(SlotSets, AnswerAsASortedSetDoes) {
-  std::cout << "seeds " << seed() << " to " << seed() + 4 << "\n";
   for (std::uint64_t k = 0; k < 5 && !HasFatalFailure(); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     Pair pair(GetParam(), seed() + k);

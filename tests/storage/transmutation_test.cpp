@@ -8,11 +8,6 @@
 #include "outcome.hpp"
 #include "random_transmutation.hpp"
 
-#include <gtest/gtest.h>
-
-#include <iostream>
-#include <set>
-
 namespace valet::test {
 namespace {
 
@@ -24,7 +19,6 @@ constexpr std::uint64_t cases = 2000;
 
 template <class Check>
 void for_random_cases(Check&& check) {
-  std::cout << "seeds " << seed() << " to " << seed() + cases - 1 << "\n";
   for (std::uint64_t k = 0; k < cases && !testing::Test::HasFailure(); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     std::mt19937_64 random(seed() + k);

@@ -6,14 +6,6 @@
 #include "addressed_blocks.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
 
 namespace valet::test {
 

@@ -9,11 +9,7 @@
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <unordered_map>
-#include <vector>
 
 namespace valet::test {
 

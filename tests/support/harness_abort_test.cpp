@@ -4,7 +4,6 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
 #include <mpi.h>
 
 TEST(HarnessAbort, OneRankLeavesBeforeACollective) {

@@ -2,8 +2,6 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
 namespace valet::test {
 namespace {
 

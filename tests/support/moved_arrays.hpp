@@ -8,18 +8,6 @@
 #include "oracle.hpp"
 #include "promise.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <numeric>
-#include <random>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 

@@ -20,6 +20,7 @@
 // through code without frame pointers, which made some tests 15 times slower.
 
 #include "only_files.hpp"
+#include "seed.hpp"
 
 #include <mpi.h>
 
@@ -142,6 +143,7 @@ class PrintFailures : public testing::EmptyTestEventListener {
 void set_up_listeners(MPI_Comm comm) {
   int rank = 0;
   MPI_Comm_rank(comm, &rank);
+  if (rank == 0) std::printf("%s\n", valet::test::seed_note().c_str());
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) {
     delete listeners.Release(listeners.default_result_printer());

@@ -8,13 +8,6 @@
 #include "random_maps.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <functional>
-#include <utility>
-#include <vector>
-
 namespace valet::test {
 namespace {
 

@@ -5,16 +5,8 @@
 
 #include "expect_words.hpp"
 #include "test_comm.hpp"
-#include <valet/error.hpp>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
 #include <exception>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 

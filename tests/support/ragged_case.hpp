@@ -9,14 +9,6 @@
 #include "oracle.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <random>
-#include <span>
-#include <vector>
 
 namespace valet::test {
 

@@ -5,11 +5,6 @@
 
 #include "filled_map.hpp"
 #include "random_maps.hpp"
-#include "test_comm.hpp"
-
-#include <array>
-#include <cstdint>
-#include <random>
 
 namespace valet::test {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <gtest/gtest.h>
+#include "testing.hpp"
 
 #include <filesystem>
 #include <fstream>
-#include <string>
 #include <unistd.h>
 
 namespace valet::test {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "seed.hpp"
+#include "testing.hpp"
+
 #include <mpi.h>
 
-#include <cstdint>
-#include <cstdlib>
-#include <stdexcept>
-#include <string>
-
 /// What MPI tests say over and over. Reduce first, then EXPECT: then all ranks reach the same
-/// verdict and none leaves a collective early. All functions but rank, size, seed, cases_wanted and
-/// seed_note are collective over MPI_COMM_WORLD.
+/// verdict and none leaves a collective early. All functions but rank, size and those of the odd
+/// rank are collective over MPI_COMM_WORLD.
 namespace valet::test {
 
 inline int rank() {
@@ -40,28 +38,30 @@ inline long long max_over_ranks(long long value) {
 /// Whether `condition` holds on every rank.
 inline bool all_ranks(bool condition) { return max_over_ranks(condition ? 0 : 1) == 0; }
 
-/// The same on all ranks and in every run, unless VALET_TEST_SEED says otherwise.
-inline std::uint64_t seed() {
-  constexpr std::uint64_t default_seed = 20260101;
-  const char* text = std::getenv("VALET_TEST_SEED");
-  if (text == nullptr || *text == '\0') return default_seed;
-  char* end = nullptr;
-  const std::uint64_t value = std::strtoull(text, &end, 0);
-  if (*end != '\0') throw std::invalid_argument("VALET_TEST_SEED is not a number");
-  return value;
-}
+/// The rank on which a test makes its mistakes: the last one.
+inline int odd_rank() { return size() - 1; }
+inline bool is_odd() { return rank() == odd_rank(); }
+/// How an error names it.
+inline std::string odd_name() { return "rank " + std::to_string(odd_rank()) + ": "; }
 
-/// How many cases a random test goes through, unless VALET_TEST_CASES says otherwise.
-inline std::uint64_t cases_wanted(std::uint64_t otherwise) {
-  const char* const text = std::getenv("VALET_TEST_CASES");
-  return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 0);
-}
+/// A communicator of all ranks, with which nothing is known or kept yet. Collective.
+class OwnComm {
+ public:
+  OwnComm() { MPI_Comm_dup(MPI_COMM_WORLD, &comm_); }
+  OwnComm(const OwnComm&) = delete;
+  OwnComm& operator=(const OwnComm&) = delete;
+  ~OwnComm() { MPI_Comm_free(&comm_); }
+  operator MPI_Comm() const { return comm_; }  // NOLINT: as a communicator
 
-/// For SCOPED_TRACE: how to repeat a random test, given the number of the case in it.
-inline std::string seed_note(std::uint64_t used = seed(), long long test_case = -1) {
-  std::string note = "VALET_TEST_SEED=" + std::to_string(used);
-  if (test_case >= 0) note += ", case " + std::to_string(test_case);
-  return note;
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// What a call took is within what its report says that it may take. Collective.
+template <class AnyReport>
+void expect_within_bound(const AnyReport& report) {
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
+      << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
 }
 
 }  // namespace valet::test

@@ -5,20 +5,7 @@
 
 #include "gathered.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -6,20 +6,10 @@
 #include "gathered.hpp"
 #include "outcome.hpp"
 #include "places.hpp"
-#include "test_comm.hpp"
 #include "zoltan_lists.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
-#include <gtest/gtest.h>
 #include <zoltan.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -186,8 +176,7 @@ TEST_P(Cells, OfAnyGranularityLoseNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoltan, Cells, ::testing::Values("RCB", "RIB", "HSFC"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Zoltan, Cells, ::testing::Values("RCB", "RIB", "HSFC"), ParameterName());
 
 /// What Zoltan says when it is asked for every object, as the Rebalancer did before there were
 /// cells.

@@ -7,20 +7,9 @@
 
 #include "expect_words.hpp"
 #include "places.hpp"
-#include "test_comm.hpp"
-#include <valet/log.hpp>
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
 #include <numbers>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -6,16 +6,7 @@
 
 #include "gathered.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

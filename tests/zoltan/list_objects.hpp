@@ -4,12 +4,7 @@
 /// Objects in a plain array with lists of imports and of exports, for whoever bends them.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/lists.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
 
 namespace valet::test {
 

@@ -7,23 +7,11 @@
 #include "list_objects.hpp"
 #include "outcome.hpp"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 namespace valet::test {
 namespace {
 
 using zoltan::ListOptions;
 using zoltan::PartitionLists;
-
-/// One rank does something wrong: the last one.
-bool is_wrong() { return rank() == size() - 1; }
-std::string wrong_rank() { return "rank " + std::to_string(size() - 1) + ": "; }
 
 void expect_refused(ListObjects& objects, const PartitionLists& lists, const ListOptions& options,
                     ErrorCode code, const std::vector<std::string>& texts,
@@ -55,12 +43,12 @@ TEST(ListErrors, NoneIsNamed) {
 TEST(ListErrors, RanksGiveTheSameKindOfLists) {
   if (size() == 1) return;
   ListObjects objects;
-  expect_refused(objects, objects.lists(is_wrong(), !is_wrong()), objects.options(),
+  expect_refused(objects, objects.lists(is_odd(), !is_odd()), objects.options(),
                  ErrorCode::invalid_argument,
                  {"the kind of list differs: only import lists on ", ", export lists on ",
                   "-1 for a list that is not given"});
-  expect_refused(objects, is_wrong() ? PartitionLists() : objects.lists(true, true),
-                 objects.options(), ErrorCode::invalid_argument, {wrong_rank(), "RETURN_LISTS"});
+  expect_refused(objects, is_odd() ? PartitionLists() : objects.lists(true, true),
+                 objects.options(), ErrorCode::invalid_argument, {odd_name(), "RETURN_LISTS"});
 }
 
 TEST(ListErrors, ArraysThatAreMissingAreNamed) {
@@ -75,9 +63,9 @@ TEST(ListErrors, ArraysThatAreMissingAreNamed) {
   for (const auto& [remove, text] : cases)
     for (const bool exports : {true, false}) {
       PartitionLists lists = objects.lists(!exports, exports);
-      if (is_wrong()) remove(exports ? lists.exports : lists.imports);
+      if (is_odd()) remove(exports ? lists.exports : lists.imports);
       expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
-                     {wrong_rank(), text, exports ? "exports" : "imports"});
+                     {odd_name(), text, exports ? "exports" : "imports"});
     }
 }
 
@@ -85,35 +73,35 @@ TEST(ListErrors, RanksThatThereAreNotAreNamed) {
   for (const bool exports : {true, false}) {
     ListObjects objects;
     OwnList& list = exports ? objects.exports : objects.imports;
-    if (is_wrong()) list.add(ListObjects::number(rank(), 0), 0, size(), 0);
+    if (is_odd()) list.add(ListObjects::number(rank(), 0), 0, size(), 0);
     expect_refused(objects, objects.lists(!exports, exports), objects.options(),
                    ErrorCode::rank_out_of_range,
-                   {wrong_rank(), exports ? "export" : "import", "global id",
+                   {odd_name(), exports ? "export" : "import", "global id",
                     "names rank " + std::to_string(size())});
   }
 }
 
 TEST(ListErrors, LocalIdsMustBeSlotsWithAnObject) {
   ListObjects objects;
-  if (is_wrong()) objects.exports.add(4711, 16, 0, 0);
+  if (is_odd()) objects.exports.add(4711, 16, 0, 0);
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::slot_out_of_range,
-                 {wrong_rank(), "global id 4711", "slot 16 by its local id",
+                 {odd_name(), "global id 4711", "slot 16 by its local id",
                   "the storage has 16 slots", "ListOptions::slot_of"});
-  if (is_wrong()) objects.exports.lids.back() = 8;
+  if (is_odd()) objects.exports.lids.back() = 8;
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::invalid_argument,
-                 {wrong_rank(), "global id 4711", "slot 8", "holds no object", "8 objects"});
+                 {odd_name(), "global id 4711", "slot 8", "holds no object", "8 objects"});
   std::vector<std::uint8_t> mask(16, 0);
   std::fill_n(mask.begin(), 8, std::uint8_t{1});
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::invalid_argument,
-                 {wrong_rank(), "slot 8", "holds no object", "mask is 0"}, Occupied::masked(mask));
+                 {odd_name(), "slot 8", "holds no object", "mask is 0"}, Occupied::masked(mask));
 }
 
 TEST(ListErrors, ImportsAreCheckedWhereTheObjectsAre) {
   ListObjects objects;
-  if (is_wrong()) objects.imports.add(4711, 99, 0, 0);
+  if (is_odd()) objects.imports.add(4711, 99, 0, 0);
   expect_refused(objects, objects.lists(true, false), objects.options(),
                  ErrorCode::slot_out_of_range,
                  {"rank 0: ", "global id 4711",
@@ -123,11 +111,11 @@ TEST(ListErrors, ImportsAreCheckedWhereTheObjectsAre) {
 
 TEST(ListErrors, ObjectsAreListedOnce) {
   ListObjects objects;
-  if (is_wrong()) objects.exports.add(4711, 3, 0, 0);
-  if (is_wrong()) objects.exports.add(4712, 3, 0, 0);
+  if (is_odd()) objects.exports.add(4711, 3, 0, 0);
+  if (is_odd()) objects.exports.add(4712, 3, 0, 0);
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::invalid_argument,
-                 {wrong_rank(), "global id 471", "slot 3", "and so is", "list each object once"});
+                 {odd_name(), "global id 471", "slot 3", "and so is", "list each object once"});
   if (size() == 1) return;
   // Two ranks want the same object of rank 0.
   OwnList all;
@@ -143,14 +131,14 @@ TEST(ListErrors, ImportsAreWhatOthersExport) {
   if (size() == 1) return;
   ListObjects objects;
   const std::string first = "exports " + std::to_string(objects.exports.procs.size()) + " objects";
-  if (is_wrong()) objects.imports.gids.front() = 4711;
+  if (is_odd()) objects.imports.gids.front() = 4711;
   expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
-                 {wrong_rank(), "objects to this rank, which imports others from there",
+                 {odd_name(), "objects to this rank, which imports others from there",
                   "both lists of one partition"});
   objects = ListObjects();
-  if (is_wrong()) objects.imports = {};
+  if (is_odd()) objects.imports = {};
   expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
-                 {wrong_rank(), "objects to this rank, which imports 0 objects from there"});
+                 {odd_name(), "objects to this rank, which imports 0 objects from there"});
   objects = ListObjects();
   if (rank() == 0) objects.exports = {};
   expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
@@ -174,17 +162,17 @@ TEST(ListErrors, ImportsComeToTheRankThatTheyAreExportedTo) {
 TEST(ListErrors, WordsOfIds) {
   ListObjects objects;
   PartitionLists lists = objects.lists(false, true);
-  if (is_wrong()) lists.gid_entries = 0;
+  if (is_odd()) lists.gid_entries = 0;
   expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
-                 {wrong_rank(), "0 words of a global id", "Zoltan_LB_Partition()"});
+                 {odd_name(), "0 words of a global id", "Zoltan_LB_Partition()"});
   lists.gid_entries = 1;
-  if (is_wrong()) lists.lid_entries = 0;
+  if (is_odd()) lists.lid_entries = 0;
   expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
-                 {wrong_rank(), "NUM_LID_ENTRIES 0", "ListOptions::slot_of"});
+                 {odd_name(), "NUM_LID_ENTRIES 0", "ListOptions::slot_of"});
   if (size() == 1) return;
   lists = {};
   lists.exports.count = 0;
-  if (is_wrong()) lists.gid_entries = 2;
+  if (is_odd()) lists.gid_entries = 2;
   expect_refused(objects, lists, {}, ErrorCode::invalid_argument,
                  {"NUM_GID_ENTRIES differs", "set the same on all ranks"});
 }
@@ -195,16 +183,16 @@ TEST(ListErrors, OfSlotOfAreOnAllRanks) {
     if (size() == 1) (exports ? objects.exports : objects.imports).add(3, 3, 0, 0);
     ListOptions options = objects.options();
     options.slot_of = [](const ZOLTAN_ID_TYPE* gid, const ZOLTAN_ID_TYPE*) -> std::uint64_t {
-      if (is_wrong()) throw std::runtime_error("no such cell");
+      if (is_odd()) throw std::runtime_error("no such cell");
       return *gid % ListObjects::numbers_of_rank;
     };
     expect_refused(objects, objects.lists(!exports, exports), options, ErrorCode::callback_failed,
-                   {wrong_rank(), "ListOptions::slot_of failed: no such cell; nothing has moved"});
+                   {odd_name(), "ListOptions::slot_of failed: no such cell; nothing has moved"});
     options.slot_of = [](const ZOLTAN_ID_TYPE* gid, const ZOLTAN_ID_TYPE*) -> std::uint64_t {
-      return is_wrong() ? ~std::uint64_t{0} : *gid % ListObjects::numbers_of_rank;
+      return is_odd() ? ~std::uint64_t{0} : *gid % ListObjects::numbers_of_rank;
     };
     expect_refused(objects, objects.lists(!exports, exports), options, ErrorCode::slot_out_of_range,
-                   {wrong_rank(), "slot 18446744073709551615 by slot_of"});
+                   {odd_name(), "slot 18446744073709551615 by slot_of"});
   }
 }
 
@@ -216,26 +204,26 @@ TEST(ListErrors, EveryPartHasARank) {
   options.part_to_rank = one;
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
                  {"part 1, which has no rank", "for parts 0 to 0"});
-  const std::vector<int> table{0, is_wrong() ? -1 : 0};
+  const std::vector<int> table{0, is_odd() ? -1 : 0};
   options.part_to_rank = table;
-  if (is_wrong()) objects.exports.parts.front() = 1;
+  if (is_odd()) objects.exports.parts.front() = 1;
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::rank_out_of_range,
-                 {wrong_rank(), "part 1, which ListOptions::part_to_rank gives to rank -1"});
+                 {odd_name(), "part 1, which ListOptions::part_to_rank gives to rank -1"});
 }
 
 TEST(ListErrors, ArraysPerSlotFitTheStorage) {
   ListObjects objects;
   ListOptions options = objects.options();
-  if (is_wrong()) options.parts = options.parts.first(10);
+  if (is_odd()) options.parts = options.parts.first(10);
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
-                 {wrong_rank(), "ListOptions::parts has 10 entries for 16 slots"});
+                 {odd_name(), "ListOptions::parts has 10 entries for 16 slots"});
   options = objects.options();
-  if (is_wrong()) options.global_ids = options.global_ids.first(15);
+  if (is_odd()) options.global_ids = options.global_ids.first(15);
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
-                 {wrong_rank(), "ListOptions::global_ids has 15 entries for 16 slots"});
+                 {odd_name(), "ListOptions::global_ids has 15 entries for 16 slots"});
   if (size() == 1) return;
   options = objects.options();
-  if (is_wrong()) options.parts = {};
+  if (is_odd()) options.parts = {};
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
                  {"ListOptions::parts differs", "not given on rank"});
 }
@@ -244,11 +232,11 @@ TEST(ListErrors, TheStorageHoldsTheObjects) {
   ListObjects objects;
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::invalid_argument, {"17 objects do not fit the 16 slots"},
-                 is_wrong() ? 17 : 8);
-  const std::vector<std::uint8_t> mask(is_wrong() ? 15 : 16, 1);
+                 is_odd() ? 17 : 8);
+  const std::vector<std::uint8_t> mask(is_odd() ? 15 : 16, 1);
   expect_refused(
       objects, objects.lists(false, true), objects.options(), ErrorCode::invalid_argument,
-      {wrong_rank(), "the mask has 15 entries for a storage of 16 slots"}, Occupied::masked(mask));
+      {odd_name(), "the mask has 15 entries for a storage of 16 slots"}, Occupied::masked(mask));
   ListObjects tight(8, 8);  // all go to rank 0, which has no room
   for (int& proc : tight.exports.procs) proc = 0;
   if (size() == 1) return;
@@ -270,7 +258,7 @@ TEST(Lists, WhatStaysIsNoImport) {
 // Then there is nothing to compare with.
 TEST(Lists, SomeRanksGiveNoImports) {
   ListObjects objects;
-  const auto done = zoltan::migrate(MPI_COMM_WORLD, objects.lists(!is_wrong(), true), objects.count,
+  const auto done = zoltan::migrate(MPI_COMM_WORLD, objects.lists(!is_odd(), true), objects.count,
                                     objects.storage());
   EXPECT_TRUE(all_ranks(objects.has_moved(done.count, false)));
 }
@@ -310,7 +298,7 @@ TEST(Lists, WithoutPartsThePartIsTheRank) {
 TEST(Lists, ImportsWithPartsOnSomeRanks) {
   ListObjects objects;
   zoltan::PartitionLists lists = objects.lists(true, false);
-  if (is_wrong()) lists.imports.parts = nullptr;
+  if (is_odd()) lists.imports.parts = nullptr;
   const auto done =
       zoltan::migrate(MPI_COMM_WORLD, lists, objects.count, objects.storage(), objects.options());
   long long wrong = 0;
@@ -318,7 +306,7 @@ TEST(Lists, ImportsWithPartsOnSomeRanks) {
     const ZOLTAN_ID_TYPE number = objects.values[s];
     if (number / ListObjects::numbers_of_rank == static_cast<unsigned>(rank())) continue;
     const int part = ListObjects::part_after(number % ListObjects::numbers_of_rank);
-    wrong += objects.parts[s] == (is_wrong() ? rank() : part) ? 0 : 1;
+    wrong += objects.parts[s] == (is_odd() ? rank() : part) ? 0 : 1;
   }
   EXPECT_EQ(sum_over_ranks(wrong), 0);
 }

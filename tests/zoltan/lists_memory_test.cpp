@@ -5,10 +5,6 @@
 #include "counted_new.hpp"
 #include "list_objects.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-
 namespace valet::test {
 namespace {
 

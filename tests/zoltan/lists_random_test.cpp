@@ -5,15 +5,7 @@
 
 #include "oracle.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/lists.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <random>
-#include <vector>
 
 namespace valet::test {
 namespace {

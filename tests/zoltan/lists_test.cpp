@@ -9,17 +9,11 @@
 #include "mesh.hpp"
 #include "promise.hpp"
 #include "random_maps.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/lists.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
 
-#include <array>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -195,7 +189,7 @@ class ListedMesh {
     EXPECT_EQ(sum_over_ranks(other_gids), 0);
     EXPECT_EQ(lost_or_doubled(fields.number, done.count, mesh().size()), 0);
     EXPECT_TRUE(all_ranks(done.report.verified && done.required_slots == done.count));
-    EXPECT_TRUE(all_ranks(done.report.peak_extra_bytes <= done.report.extra_bytes_bound));
+    expect_within_bound(done.report);
   }
 
   MeshClient client;

@@ -11,15 +11,6 @@
 
 #include <zoltan.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <numeric>
-#include <random>
-#include <string>
-#include <vector>
-
 namespace valet::test {
 
 /// Squares, each cut in two along one of its diagonals at random, with vertices moved at random;

@@ -4,16 +4,7 @@
 // to Zoltan, MPI or an agreement must not depend on how many it has.
 
 #include "places.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -142,7 +133,7 @@ TEST_P(MixedHolders, OfBlocksOfDifferentSizesAreBalanced) {
 
 INSTANTIATE_TEST_SUITE_P(Zoltan, MixedHolders,
                          ::testing::Values("RCB", "RIB", "HSFC", "BLOCK", "CYCLIC", "RANDOM"),
-                         [](const auto& test) { return std::string(test.param); });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

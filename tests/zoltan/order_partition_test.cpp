@@ -7,19 +7,9 @@
 #include "random_maps.hpp"
 #include "test_comm.hpp"
 #include "zoltan_lists.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
-#include <gtest/gtest.h>
 #include <zoltan.h>
-
-#include <algorithm>
-#include <array>
-#include <numeric>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 
@@ -144,7 +134,7 @@ TEST(OrderPartition, DealsBlocksOfAnySizeInTheSlotsOfTheLayout) {
     EXPECT_TRUE(all_ranks(result.report.plan_from_layout || objects.all() == 0));
     EXPECT_TRUE(all_ranks(result.required_slots == result.count));
     // Without a map: 12 bytes a slot are all of it.
-    EXPECT_TRUE(all_ranks(result.report.peak_extra_bytes <= result.report.extra_bytes_bound));
+    expect_within_bound(result.report);
     if (!weighted) continue;
     std::array<double, 2> sum_and_largest{weight, weight};
     MPI_Allreduce(MPI_IN_PLACE, sum_and_largest.data(), 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -5,21 +5,11 @@
 // grid with shuffled names; what an object carries follows from its name.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
-#include <gtest/gtest.h>
 #include <zoltan.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <numeric>
-#include <random>
-#include <string>
 #include <sys/resource.h>
-#include <utility>
-#include <vector>
 
 namespace {
 
@@ -196,8 +186,7 @@ TEST_P(Graphs, OfTheApplicationAreCutFewTimes) {
   // A random partition cuts most of its 2 side^2 edges, straight lines side for each.
   EXPECT_LE(cut_edges(mesh.owners()), 3 * static_cast<int>(side) * (size() - 1));
 }
-INSTANTIATE_TEST_SUITE_P(, Graphs, ::testing::Values("GRAPH", "HYPERGRAPH"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(, Graphs, ::testing::Values("GRAPH", "HYPERGRAPH"), ParameterName());
 
 TEST(Partition, RandomNeedsNoCoordinates) {
   Mesh mesh;

@@ -5,10 +5,6 @@
 
 #include "test_comm.hpp"
 
-#include <array>
-#include <cmath>
-#include <cstdint>
-
 namespace valet::test {
 
 using Place = std::array<double, 3>;

@@ -7,13 +7,6 @@
 #include "outcome.hpp"
 #include "ragged_objects.hpp"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
 namespace valet::test {
 namespace {
 

@@ -9,12 +9,6 @@
 #include "ragged_case.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <utility>
-#include <vector>
-
 namespace valet::test {
 
 /// Where an object is: anywhere in a square, of which it crosses a part in each step.

@@ -7,12 +7,6 @@
 #include "counted_reductions.hpp"
 #include "ragged_objects.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <optional>
-#include <string>
-
 namespace valet::test {
 namespace {
 
@@ -71,7 +65,7 @@ TEST_P(RaggedRebalance, MovesBlocksWhereThePartitionPutsThem) {
 }
 INSTANTIATE_TEST_SUITE_P(, RaggedRebalance,
                          ::testing::Values("RCB", "RIB", "HSFC", "BLOCK", "CYCLIC", "RANDOM"),
-                         [](const auto& test) { return std::string(test.param); });
+                         ParameterName());
 
 /// Half of the objects change their lengths.
 void change(RaggedCase& c, std::mt19937_64& random) {

@@ -4,17 +4,7 @@
 
 #include "expect_words.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 

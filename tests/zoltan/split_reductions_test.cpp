@@ -4,13 +4,7 @@
 // which Zoltan is not made.
 
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <string>
 
 namespace valet::test {
 namespace {

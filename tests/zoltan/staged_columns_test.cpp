@@ -6,21 +6,12 @@
 #include "fake_gpu.hpp"
 #include "kokkos_environment.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_DualView.hpp>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstring>
-#include <optional>
 #include <ostream>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -137,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(Zoltan, Ways,
                                          Way{"SmallCells", "RCB", false, 50},
                                          Way{"Block", "BLOCK", true, {}},
                                          Way{"Cyclic", "CYCLIC", true, {}}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+                         ParameterName());
 
 TEST(StagedRebalance, MovesWhatItPartitions) {
   const Cloud cloud;

@@ -8,12 +8,6 @@
 #include "lists.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-#include <vector>
-
 namespace {
 
 using namespace clients;
@@ -156,6 +150,6 @@ INSTANTIATE_TEST_SUITE_P(Clients, SameAsStock,
                          ::testing::Values(Behaviour::drop_in_pack, Behaviour::compact_in_mid,
                                            Behaviour::communicate, Behaviour::paired_callbacks,
                                            Behaviour::copy_out),
-                         [](const auto& one) { return to_string(one.param); });
+                         ParameterName());
 
 }  // namespace

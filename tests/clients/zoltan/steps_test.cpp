@@ -7,17 +7,6 @@
 #include "application.hpp"
 #include "gathered.hpp"
 #include "lists.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <map>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace {
 
@@ -200,8 +189,7 @@ void expect_steps(const Settings& settings) {
         all_ranks(client.mid_imports == client.arrived && client.mid_exports == client.freed));
   }
   if (!settings.import_lists) {
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
-        << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+    expect_within_bound(report);
   }
 }
 

@@ -7,18 +7,6 @@
 #include "promise.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <iostream>
-#include <numeric>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -159,7 +147,6 @@ Matrix random_counts(std::mt19937_64& random, std::uint64_t most) {
 
 TEST(Alltoall, KeepsTheOrderForRandomCountsAndAnyBudget) {
   const std::uint64_t maps = cases_wanted(size() > 5 ? 50 : 150);
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k));
     std::mt19937_64 random(seed() + k);

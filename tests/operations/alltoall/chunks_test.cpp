@@ -7,14 +7,6 @@
 #include "operations/alltoall/swap_methods.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <iostream>
-#include <random>
-#include <utility>
-#include <vector>
-
 namespace valet::test {
 
 using namespace valet::operations;
@@ -85,7 +77,6 @@ TEST(Chunks, ContinuedOnesAreJoined) {
 // the numbers are sorted over the ranks, which by the 0-1 principle zeros and ones prove.
 TEST(BitonicNetwork, SortsOnAnyNumberOfRanks) {
   constexpr std::size_t slots = 4;
-  std::cout << "seed " << seed() << "\n";
   std::mt19937_64 random(seed());
   for (int ranks = 1; ranks <= 40; ++ranks)
     for (int repeat = 0; repeat < 50; ++repeat) {
@@ -161,7 +152,6 @@ void split_tables(Ledger& ledger, Chunks& low, Chunks& high, std::uint64_t slots
 
 // What the number in budget_too_small is made of: one slot for each chunk is the worst.
 TEST(BitonicTables, StayWithinTheirBound) {
-  std::cout << "seed " << seed() << "\n";
   std::mt19937_64 random(seed());
   Ledger ledger;
   std::uint64_t longest_of_100 = 0;

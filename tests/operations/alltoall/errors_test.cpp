@@ -5,19 +5,6 @@
 
 #include "named_budget.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <limits>
-#include <optional>
-#include <random>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -25,9 +12,6 @@ namespace {
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
                                  AlltoallMethod::swaps,     AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise,  AlltoallMethod::direct};
-
-bool is_odd() { return rank() == size() - 1; }
-std::string odd_name() { return "rank " + std::to_string(size() - 1) + ":"; }
 
 /// A good call, which a test spoils on the odd rank: ten elements to each rank.
 struct Call {
@@ -283,9 +267,7 @@ TEST(AlltoallMethodNames, AreParsedInAnyCaseAndOthersRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallErrors, ::testing::ValuesIn(all_methods),
-                         [](const ::testing::TestParamInfo<AlltoallMethod>& tested) -> std::string {
-                           return to_string(tested.param);
-                         });
+                         ParameterName());
 
 }  // namespace
 }  // namespace valet::test

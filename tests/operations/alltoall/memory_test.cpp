@@ -8,15 +8,6 @@
 #include "process_memory.hpp"
 #include "promise.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <iostream>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -69,8 +60,7 @@ void expect_promise(AlltoallMethod method, std::size_t budget) {
   AlltoallOptions options;
   options.method = method;
   options.budget_bytes = budget;
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   const AskedBytes asked;
   const Report report =
       alltoallv_in_place(communicator, {memory.data(), memory.size() * 4, 4}, send, {}, options);
@@ -79,7 +69,6 @@ void expect_promise(AlltoallMethod method, std::size_t budget) {
   EXPECT_TRUE(all_ranks(most_asked <= promised))
       << to_string(method) << ": " << most_asked << " of " << promised;
   EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised)) << report.extra_bytes_bound;
-  MPI_Comm_free(&communicator);
 }
 
 TEST(AlltoallPromise, IsKeptByEveryMethod) {
@@ -119,8 +108,7 @@ TEST_P(AlltoallMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
 // What a rank takes for a call stays with the communicator, for plans and calls alike: whatever was
 // kept, and by whom, nobody writes where another plan or another rank does not expect it.
 TEST(AlltoallKeptMemory, ServesPlansAndCallsOfOneCommunicator) {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   const auto ranks = static_cast<std::size_t>(size());
   constexpr std::size_t each = 40'000;
   std::vector<std::uint64_t> memory(each * ranks);
@@ -161,19 +149,16 @@ TEST(AlltoallKeptMemory, ServesPlansAndCallsOfOneCommunicator) {
       const Report report = alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8},
                                                send, {}, options);
       EXPECT_TRUE(is_transposed()) << report.method << " in round " << round;
-      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
-          << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+      expect_within_bound(report);
     }
   }
   plan.reset();
-  MPI_Comm_free(&communicator);
 }
 
 // A rank that could send all at once has no room for that beside what is kept, and gives it back:
 // the others, which have more to send, must not count on it.
 TEST(AlltoallKeptMemory, IsGivenBackByOneRankAlone) {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   const auto ranks = static_cast<std::size_t>(size());
   const auto count_between = [&](std::size_t from) {  // so many to each other rank
     return ((from == 0 ? 3584U : 5120U) << 10) / 8 / std::max<std::size_t>(1, ranks - 1);
@@ -194,7 +179,6 @@ TEST(AlltoallKeptMemory, IsGivenBackByOneRankAlone) {
         right = right && *next++ == from + static_cast<std::size_t>(round);
     EXPECT_TRUE(all_ranks(right)) << "round " << round;
   }
-  MPI_Comm_free(&communicator);
 }
 
 /// Bytes of shared mappings once a call of so many bytes is over.
@@ -213,8 +197,7 @@ std::size_t mapped_after(MPI_Comm communicator, AlltoallMethod method, std::size
 }
 
 TEST(AlltoallKeptMemory, GoesWithACallThatKeepsNothing) {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   for (const AlltoallMethod method :
        {AlltoallMethod::direct, AlltoallMethod::pairwise, AlltoallMethod::stream}) {
     const std::size_t kept = mapped_after(communicator, AlltoallMethod::stream, 16 << 20, true);
@@ -224,16 +207,13 @@ TEST(AlltoallKeptMemory, GoesWithACallThatKeepsNothing) {
     }
     EXPECT_EQ(mapped_after(communicator, method, 64 << 10, false), 0U) << to_string(method);
   }
-  MPI_Comm_free(&communicator);
 }
 
 INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallMemory,
                          ::testing::Values(AlltoallMethod::stream, AlltoallMethod::swaps,
                                            AlltoallMethod::bitonic, AlltoallMethod::pairwise,
                                            AlltoallMethod::automatic),
-                         [](const ::testing::TestParamInfo<AlltoallMethod>& tested) -> std::string {
-                           return to_string(tested.param);
-                         });
+                         ParameterName());
 
 // A budget is what may be used, not what must be: scratch holds no more than what moves.
 TEST(AlltoallMemoryOfSwaps, DoesNotGrowWithABudgetThatNothingFills) {

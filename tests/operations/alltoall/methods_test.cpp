@@ -4,15 +4,6 @@
 // get by with.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <numeric>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -138,7 +129,7 @@ TEST(AlltoallMethods, AutomaticDoesWithoutPagesWhereTheyDoNotFit) {
   Elements elements(count, 60'000);
   const Report report = elements.run(options_for(AlltoallMethod::automatic, budget));
   EXPECT_TRUE(elements.right());
-  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+  expect_within_bound(report);
   EXPECT_NE(report.method, "stream");
   Elements again(count, 60'000);
   EXPECT_THROW(static_cast<void>(again.run(options_for(AlltoallMethod::stream, budget))), Error);

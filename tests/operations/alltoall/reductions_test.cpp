@@ -4,13 +4,6 @@
 
 #include "counted_reductions.hpp"
 #include "test_comm.hpp"
-#include <valet/alltoall.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -5,13 +5,6 @@
 #include "moved_arrays.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <array>
-#include <random>
 
 namespace valet::test {
 namespace {

@@ -6,14 +6,6 @@
 #include "counted_new.hpp"
 #include "moved_arrays.hpp"
 #include "promise.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -34,8 +26,7 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
       std::vector<double> source(elements(from)), target(std::max(elements(from), elements(to)));
       const LayoutOptions options{.budget_bytes = budget, .share_memory = share_memory};
       // A new one, so that Method::automatic measures the machine.
-      MPI_Comm communicator = MPI_COMM_NULL;
-      MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+      const OwnComm communicator;
       for (int repeat = 0; repeat < 2; ++repeat) {  // once to fill caches of MPI
         const std::ptrdiff_t before = new_counters().live_bytes;
         restart_peak();
@@ -52,14 +43,12 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
         const long long shared = static_cast<long long>(report.shared_bytes);
         const auto promised = static_cast<long long>(report.extra_bytes_bound);
         EXPECT_LE(max_over_ranks(used + shared - promised), uncounted_bytes);
-        EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
-            << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+        expect_within_bound(report);
         if (repeat == 0) continue;
         const auto known = static_cast<long long>(report.peak_extra_bytes);
         EXPECT_LE(max_over_ranks(used + shared - known), uncounted_bytes)
             << used << " and " << shared << " used, " << known << " known";
       }
-      MPI_Comm_free(&communicator);
     }
 }
 
@@ -77,8 +66,7 @@ TEST_P(LayoutMemory, IsAskedForWithinThePromise) {
     for (const std::size_t budget : {std::size_t{192} << 10, std::size_t{8} << 20}) {
       if (method == Method::direct && budget < 1'000'000) continue;  // is refused
       const LayoutOptions options{.budget_bytes = budget, .method = method};
-      MPI_Comm communicator = MPI_COMM_NULL;
-      MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+      const OwnComm communicator;
       const AskedBytes asked;
       const Report report =
           GetParam()
@@ -92,7 +80,6 @@ TEST_P(LayoutMemory, IsAskedForWithinThePromise) {
       EXPECT_TRUE(all_ranks(most_asked <= promised))
           << report.method << ": " << most_asked << " of " << promised;
       EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised)) << report.extra_bytes_bound;
-      MPI_Comm_free(&communicator);
     }
 }
 
@@ -103,8 +90,7 @@ TEST_P(LayoutMemory, OfBuffersIsKeptForTheNextCall) {
   std::vector<double> source(static_cast<std::size_t>(from.layout.local_elements(rank())));
   std::vector<double> target(
       std::max(source.size(), static_cast<std::size_t>(to.layout.local_elements(rank()))));
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   /// Bytes that a call leaves behind, and those that it takes for a time.
   const auto used_by = [&](bool keep, std::size_t budget) {
     const LayoutOptions options{.budget_bytes = budget, .keep_memory = keep};
@@ -132,7 +118,6 @@ TEST_P(LayoutMemory, OfBuffersIsKeptForTheNextCall) {
   EXPECT_LE(used_by(false, all).first, -kept);
   EXPECT_GE(used_by(true, all).first, kept);
   EXPECT_LT(used_by(true, 128 << 10).first, 0) << "what is kept has to fit a smaller budget";
-  MPI_Comm_free(&communicator);
 }
 
 INSTANTIATE_TEST_SUITE_P(OutOfPlaceAndInPlace, LayoutMemory, ::testing::Bool(),

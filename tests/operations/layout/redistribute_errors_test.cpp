@@ -6,20 +6,9 @@
 #include "moved_arrays.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <limits>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
-
-bool is_odd() { return rank() == size() - 1; }
-std::string odd_name() { return "rank " + std::to_string(size() - 1) + ": "; }
 
 /// A good call, which a test spoils: a matrix of 12 x 10 doubles.
 struct Call {

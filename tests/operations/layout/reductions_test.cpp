@@ -4,12 +4,6 @@
 
 #include "counted_reductions.hpp"
 #include "moved_arrays.hpp"
-#include "test_comm.hpp"
-#include <valet/redistribute.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
 
 namespace valet::test {
 namespace {

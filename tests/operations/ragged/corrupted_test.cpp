@@ -6,12 +6,6 @@
 #include "outcome.hpp"
 #include "ragged_case.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <optional>
-#include <tuple>
-
 namespace {
 
 /// What changes when it is sent next.

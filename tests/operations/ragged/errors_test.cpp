@@ -6,13 +6,6 @@
 #include "outcome.hpp"
 #include "ragged_case.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <limits>
-#include <numeric>
-
 namespace valet::test {
 namespace {
 
@@ -46,8 +39,6 @@ struct Spoilt {
                               std::span<const int>(ranks), options));
   }
 };
-
-bool is_odd_rank() { return rank() == size() - 1; }
 
 void expect_error(ErrorCode code, const std::string& words,
                   const std::function<void(Spoilt&)>& spoil, bool everywhere = false) {
@@ -233,7 +224,7 @@ TEST(RaggedErrors, NameLengthsThatAreNotOfWholeValues) {
   call.lengths.assign(call.lengths.size(), 24);
   call.ragged.value_bytes = 24;
   call.ragged.alignment_bytes = 64;
-  if (is_odd_rank()) {
+  if (is_odd()) {
     for (std::size_t b = 0; b < call.lengths.size(); ++b) call.lengths[b] = 64 * b;
     call.ragged.are_offsets = true;
     --call.ragged.block_capacity;
@@ -244,7 +235,7 @@ TEST(RaggedErrors, NameLengthsThatAreNotOfWholeValues) {
 TEST(RaggedErrors, AreNotMadeOfArraysThatARankDoesNotHave) {
   for (const bool are_offsets : {false, true}) {
     Spoilt call;
-    if (is_odd_rank()) {
+    if (is_odd()) {
       RaggedField nothing;
       nothing.are_offsets = are_offsets;
       nothing.alignment_bytes = 8;
@@ -432,7 +423,7 @@ TEST(RaggedErrors, RefuseAnotherMapOrOtherLengthsWhateverMoves) {
             plan_to_ranks(MPI_COMM_WORLD, storage, call.count, call.ranks, call.options);
         const std::vector<int> planned = call.ranks;
         const std::vector<std::uint64_t> lengths = call.lengths;
-        if (is_odd_rank()) {
+        if (is_odd()) {
           if (what == "ranks") call.ranks.assign(10, (planned[0] + 1) % size());
           if (what == "one rank") call.ranks[9] = (planned[9] + 1) % size();
           if (what == "lengths") call.lengths[0] = 20;

@@ -9,8 +9,6 @@
 #include "promise.hpp"
 #include "ragged_case.hpp"
 
-#include <gtest/gtest.h>
-
 namespace valet::test {
 namespace {
 
@@ -61,8 +59,7 @@ void expect_promise(std::uint64_t blocks, std::uint64_t bytes, std::size_t budge
   Options options;
   options.budget_bytes = budget;
   options.method = Method::stream;
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   const RaggedStorage storage = data.storage();
   const AskedBytes asked;
   const Report report = migrate(communicator, storage, blocks, data.ranks, options);
@@ -73,7 +70,6 @@ void expect_promise(std::uint64_t blocks, std::uint64_t bytes, std::size_t budge
   EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised))
       << report.extra_bytes_bound << " is not " << promised;
   EXPECT_EQ(sum_over_ranks(data.wrong()), 0);
-  MPI_Comm_free(&communicator);
 }
 
 TEST(RaggedMemory, IsWithinThePromiseWithTheSmallestPages) {

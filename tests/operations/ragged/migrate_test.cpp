@@ -9,11 +9,6 @@
 #include "outcome.hpp"
 #include "ragged_case.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <iostream>
-
 namespace valet::test {
 namespace {
 
@@ -70,7 +65,6 @@ long long wrong_blocks_of(std::uint64_t case_seed) {
 
 TEST(RaggedMigrate, BringsEveryBlockOfRandomMapsWhereItBelongs) {
   const std::uint64_t cases = cases_wanted(500);
-  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + cases - 1 << "\n";
   for (std::uint64_t k = 0; k < cases; ++k) {
     SCOPED_TRACE(seed_note(seed() + k));
     long long wrong = 0;

@@ -6,10 +6,7 @@
 #include "run_program.hpp"
 #include "temporary_file.hpp"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <string>
 
 namespace valet::test {
 

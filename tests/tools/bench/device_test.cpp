@@ -4,13 +4,6 @@
 
 #include "bench_program.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <map>
-#include <string>
-
 namespace valet::test {
 namespace {
 

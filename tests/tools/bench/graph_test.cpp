@@ -3,14 +3,8 @@
 // Graph files in the format of METIS and Chaco, and the graphs that the benchmark makes.
 
 #include "temporary_file.hpp"
-#include <valet/error.hpp>
 
 #include <bench/graph.hpp>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 namespace valet::bench {
 namespace {

@@ -4,11 +4,7 @@
 
 #include "bench/neighbour_pairs.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <random>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::bench {
 namespace {

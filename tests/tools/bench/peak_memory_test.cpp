@@ -5,11 +5,7 @@
 #include "bench/peak_memory.hpp"
 
 #include "process_memory.hpp"
-
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <vector>
+#include "testing.hpp"
 
 namespace valet::bench {
 namespace {

@@ -7,14 +7,6 @@
 #include "expect_words.hpp"
 #include "temporary_file.hpp"
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-#include <string>
-#include <tuple>
-#include <vector>
-
 namespace valet::test {
 namespace {
 

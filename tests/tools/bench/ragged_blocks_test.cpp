@@ -7,12 +7,6 @@
 
 #include "gathered.hpp"
 #include "outcome.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <vector>
 
 namespace valet::bench {
 namespace {

@@ -6,14 +6,10 @@
 
 #include "problem.hpp"
 #include "solver.hpp"
-#include "tools/schedules.hpp"
+#include "testing.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <chrono>
-#include <numeric>
-#include <random>
 
 namespace valet::plan {
 namespace {

@@ -3,11 +3,6 @@
 #include "problem.hpp"
 
 #include "temporary_file.hpp"
-#include <valet/error.hpp>
-
-#include <gtest/gtest.h>
-
-#include <functional>
 
 namespace valet::plan {
 namespace {

@@ -6,11 +6,9 @@
 #include "run_program.hpp"
 #include "temporary_file.hpp"
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
-#include <string>
 
 namespace valet::test {
 namespace {

@@ -8,19 +8,10 @@
 #include "circulant_neighbours.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 
 #ifdef VALET_TEST_CIRCULANT
 #include "circulant_mpi.hpp"
 #endif
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {
@@ -90,8 +81,7 @@ TEST(Scale, IsWhatARankOfAMillionTakes) {
 TEST(Scale, CountsTheRoundsOfPlanning) {
   ScaleOptions scale{.ranks = 1'000'000, .neighbours = 100, .blocks = 5'000};
   const CirculantRanks job(static_cast<int>(scale.ranks));
-  MPI_Comm communicator = MPI_COMM_NULL;
-  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const OwnComm communicator;
   static_cast<void>(move(communicator, 0, scale));  // makes the channel
   const std::size_t reductions = CirculantRanks::reductions();
   const std::size_t barriers = CirculantRanks::barriers();
@@ -99,7 +89,6 @@ TEST(Scale, CountsTheRoundsOfPlanning) {
   EXPECT_EQ(CirculantRanks::reductions() - reductions,
             std::size_t{plan::reductions_of_plan + plan::reductions_of_execution});
   EXPECT_EQ(CirculantRanks::barriers() - barriers, std::size_t{plan::barriers_of_plan});
-  MPI_Comm_free(&communicator);
 }
 
 TEST(Scale, TakesNothingForRanksThatAreNoNeighbours) {

@@ -5,12 +5,7 @@
 #include "dropin/batches.hpp"
 
 #include "dropin/parameters.hpp"
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-#include <vector>
+#include "testing.hpp"
 
 namespace {
 

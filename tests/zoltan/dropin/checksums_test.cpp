@@ -7,15 +7,6 @@
 
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 namespace valet::zoltan {
 namespace {
 

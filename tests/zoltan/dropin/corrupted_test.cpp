@@ -5,11 +5,6 @@
 #include "test_comm.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 namespace {
 
 constexpr int object_bytes = 4000;
@@ -88,6 +83,6 @@ TEST_P(Corrupted, PackedObjectsAreFoundByAllRanks) {
 INSTANTIATE_TEST_SUITE_P(Modes, Corrupted,
                          ::testing::Values("HOLD_STREAM", "STEPS_STREAM", "HOLD_DIRECT",
                                            "HOLD_PHASED", "STEPS_PHASED", "HOLD_CYCLIC"),
-                         [](const auto& one) { return std::string(one.param); });
+                         ParameterName());
 
 }  // namespace

@@ -6,13 +6,7 @@
 #include "test_comm.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <new>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace {
 
@@ -306,7 +300,7 @@ TEST_P(CallbackFaults, PassAWarningOfTheLastCallbackOn) {
 INSTANTIATE_TEST_SUITE_P(Modes, CallbackFaults,
                          ::testing::Values("HOLD", "STEPS", "HOLD_PHASED", "STEPS_PHASED",
                                            "STEPS_CYCLIC"),
-                         [](const auto& one) { return std::string(one.param); });
+                         ParameterName());
 
 constexpr const char* likely_cause = "the local ids of those that have not left must stay valid";
 

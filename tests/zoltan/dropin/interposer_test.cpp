@@ -7,15 +7,11 @@
 #include "zoltan_lists.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <gtest/gtest.h>
 #include <zoltan_cpp.h>
 
 #include <fstream>
 #include <regex>
-#include <set>
 #include <sstream>
-#include <string>
-#include <vector>
 
 namespace {
 

@@ -7,10 +7,6 @@
 #include "object_client.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdint>
-
 namespace {
 
 using namespace valet::test;
@@ -55,7 +51,7 @@ void expect_everything(LargeClient& client, int code) {
   EXPECT_EQ(sum_over_ranks(client.wrong), 0);
   EXPECT_EQ(sum_over_ranks(client.arrived),
             sum_over_ranks(static_cast<long long>(client.gids.size())));
-  EXPECT_TRUE(all_ranks(client.report.peak_extra_bytes <= client.report.extra_bytes_bound));
+  expect_within_bound(client.report);
 }
 
 constexpr int both_ways = 2560;  // objects: 2.5 GiB

@@ -9,15 +9,6 @@
 #include "random_maps.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <numeric>
-#include <random>
-#include <string>
-#include <vector>
-
 namespace {
 
 using namespace valet::test;
@@ -114,7 +105,7 @@ TEST(ListLayout, OfCyclicIsRecognisedAndUnpackedInTheOrderOfStock) {
       if (given != Given::imports && test_case % 2 == 0) {
         EXPECT_TRUE(all_ranks(report.lists_from_layout == 1));
       }
-      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+      expect_within_bound(report);
       const int from_layout = report.lists_from_layout;
       EXPECT_EQ(sum_over_ranks(from_layout), from_layout * size()) << "the same on all ranks";
     }

@@ -8,15 +8,7 @@
 #include "test_comm.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <gtest/gtest.h>
 #include <malloc.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstring>
-#include <string>
-#include <vector>
 
 namespace {
 
@@ -251,6 +243,6 @@ INSTANTIATE_TEST_SUITE_P(
                   {{"MIGRATE_METHOD", "PHASED"}, {"MIGRATE_SCHEDULER", "CENTRALIZED"}},
                   true},
         BoundCase{"HoldWithTrace", "HOLD", {{"MIGRATE_TRACE", "/dev/null"}}, false, 24576}),
-    [](const auto& one) { return std::string(one.param.name); });
+    ParameterName());
 
 }  // namespace

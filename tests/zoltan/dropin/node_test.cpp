@@ -7,17 +7,6 @@
 #include "object_client.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <cstring>
-#include <optional>
-#include <random>
-#include <string>
-#include <tuple>
-#include <utility>
-#include <vector>
-
 namespace {
 
 using namespace valet::test;

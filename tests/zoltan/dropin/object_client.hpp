@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "testing.hpp"
 #include <valet/zoltan/valet_zoltan.h>
-
-#include <gtest/gtest.h>
-
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 

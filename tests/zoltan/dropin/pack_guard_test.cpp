@@ -6,13 +6,6 @@
 #include "object_client.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <string>
-#include <vector>
-
 namespace {
 
 using namespace valet::test;
@@ -111,8 +104,7 @@ TEST_P(PackGuard, SaysNothingOfPacksThatFillTheirObjects) {
     EXPECT_EQ(sum_over_ranks(writer.damaged), 0);
     EXPECT_EQ(sum_over_ranks(writer.arrived), objects * size());
     EXPECT_EQ(writer.report.verified, 1);
-    EXPECT_TRUE(all_ranks(writer.report.peak_extra_bytes <= writer.report.extra_bytes_bound))
-        << writer.report.peak_extra_bytes << " of " << writer.report.extra_bytes_bound;
+    expect_within_bound(writer.report);
   }
 }
 
@@ -120,6 +112,6 @@ INSTANTIATE_TEST_SUITE_P(Modes, PackGuard,
                          ::testing::Values("HOLD_STREAM", "STEPS_STREAM", "HOLD_DIRECT",
                                            "STEPS_DIRECT", "HOLD_PHASED", "STEPS_PHASED",
                                            "HOLD_CYCLIC", "STEPS_CYCLIC"),
-                         [](const auto& one) { return std::string(one.param); });
+                         ParameterName());
 
 }  // namespace

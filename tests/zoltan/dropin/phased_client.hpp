@@ -5,18 +5,6 @@
 
 #include "gathered.hpp"
 #include "object_client.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <map>
-#include <random>
-#include <set>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 
@@ -212,8 +200,7 @@ inline void expect_promises(Client& client, const Client& stock) {
       })));
   EXPECT_EQ(client.complaint, "");
   EXPECT_TRUE(all_ranks(report.verified == 1));
-  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
-      << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+  expect_within_bound(report);
   EXPECT_TRUE(all_ranks(report.objects_sent == report.objects_exported &&
                         report.objects_unpacked == report.objects_imported));
   EXPECT_EQ(max_over_ranks(static_cast<long long>(report.steps)),

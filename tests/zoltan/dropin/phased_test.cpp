@@ -4,14 +4,6 @@
 // it ends as stock Zoltan does, within the bound, and HOLD in the order of stock's callbacks.
 
 #include "phased_client.hpp"
-#include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
 
 namespace {
 
@@ -187,8 +179,7 @@ TEST_P(Phased, ParksNoMoreThanTheScratchOfTheRankThatHasRoom) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Phased, ::testing::Values("HOLD", "STEPS"),
-                         [](const auto& one) { return std::string(one.param); });
+INSTANTIATE_TEST_SUITE_P(Modes, Phased, ::testing::Values("HOLD", "STEPS"), ParameterName());
 
 /// Ranks 0 and 1 are full and want to exchange what they have; the others have nothing to do with
 /// it (Pinar and Hendrickson, Figure 5 without any free memory).

@@ -8,18 +8,6 @@
 #include "object_client.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <functional>
-#include <iostream>
-#include <map>
-#include <random>
-#include <string>
-#include <utility>
-#include <vector>
-
 namespace {
 
 using namespace valet::test;
@@ -172,7 +160,6 @@ class StepLists : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(StepLists, OfOneStepAreThoseOfStockZoltan) {
   if (std::string(GetParam()) == "CYCLIC") return;  // takes from one rank at a time
-  if (rank() == 0) std::cout << "seed " << seed() << "\n";
   for (std::uint64_t number = 0; number < 8; ++number)
     for (const Given given : {Given::both, Given::exports, Given::imports}) {
       SCOPED_TRACE(seed_note(seed() + number) + ", given " +
@@ -223,13 +210,12 @@ TEST_P(StepLists, OfManyStepsAreInTheOrderOfTheCaller) {
                                     : without_order(in) == without_order(lists.imports)));
       Valet_Migration_Report report{};
       Valet_Get_Report(steps.zoltan, &report);
-      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
-          << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+      expect_within_bound(report);
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, StepLists, ::testing::Values("STREAM", "PHASED", "CYCLIC"),
-                         [](const auto& one) { return std::string(one.param); });
+                         ParameterName());
 
 /// An application with its objects in an array, whose places are the local ids.
 class Elements {
@@ -374,8 +360,7 @@ TEST(Applications, ThatAreFitForStepsAreNotWarnedOf) {
         Elements fit(drops, "STEPS", memory, verify);
         EXPECT_TRUE(all_ranks(fit.migrate() == ZOLTAN_OK)) << fit.report.message;
         EXPECT_STREQ(fit.report.message, "");
-        EXPECT_TRUE(all_ranks(fit.report.peak_extra_bytes <= fit.report.extra_bytes_bound))
-            << fit.report.peak_extra_bytes << " of " << fit.report.extra_bytes_bound;
+        expect_within_bound(fit.report);
       }
   // One step is as in HOLD, and HOLD is for all.
   for (const auto& [callbacks, memory] : {std::pair{"STEPS", "4M"}, std::pair{"HOLD", "8K"}}) {

@@ -7,15 +7,7 @@
 #include "dropin/parked_objects.hpp"
 #include "test_comm.hpp"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
 #include <deque>
-#include <limits>
-#include <memory>
-#include <random>
-#include <vector>
 
 namespace {
 
