@@ -7,9 +7,9 @@
 #include "kokkos_environment.hpp"
 #include "memory.hpp"
 #include "migrate.hpp"
-#include "outcome.hpp"
 #include "random_mesh.hpp"
 #include "regrid.hpp"
+#include "test_comm.hpp"
 
 #include <new>
 #include <sys/resource.h>
@@ -86,10 +86,7 @@ struct Case {
 };
 
 valet::Options stable(std::size_t budget_bytes = std::size_t{1} << 20) {
-  valet::Options options;
-  options.order = valet::Order::stable;
-  options.budget_bytes = budget_bytes;
-  return options;
+  return {.budget_bytes = budget_bytes, .order = valet::Order::stable};
 }
 
 std::vector<LeafKey> keys_of(const Patches& patches) {
@@ -110,8 +107,7 @@ TEST(Patches, PlanReportsTheSlotsThatAreNeededAndViewsGrowToThem) {
     const std::vector<LeafKey> keys_before = keys_of(c.patches);
     if (!all_ranks(plan.required_slots() <= c.patches.slots())) {
       has_grown = true;
-      const Outcome refused =
-          outcome_of([&] { static_cast<void>(valet::execute(plan, c.patches.storage())); });
+      const Outcome refused = outcome_of([&] { valet::execute(plan, c.patches.storage()); });
       expect_error(refused, valet::ErrorCode::infeasible, {"required_slots"});
       EXPECT_TRUE(c.patches.totals(MPI_COMM_WORLD) == before) << "nothing has moved";
       EXPECT_TRUE(all_ranks(keys_of(c.patches) == keys_before));
@@ -183,9 +179,9 @@ TEST(Patches, CarryingAPlanOutAgainAllocatesNothing) {
     valet::Plan plan = c.plan(options);
     // Kokkos Views as storage allocate when the storage is made, not when it is used.
     const valet::BlockStorage storage = c.patches.storage();
-    for (int warm_up = 0; warm_up < 2; ++warm_up) static_cast<void>(valet::execute(plan, storage));
+    for (int warm_up = 0; warm_up < 2; ++warm_up) valet::execute(plan, storage);
     const long long before = new_counters().allocations;
-    for (int again = 0; again < 5; ++again) static_cast<void>(valet::execute(plan, storage));
+    for (int again = 0; again < 5; ++again) valet::execute(plan, storage);
     EXPECT_EQ(sum_over_ranks(new_counters().allocations - before), 0);
   }
 }

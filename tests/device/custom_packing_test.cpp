@@ -4,7 +4,7 @@
 // of a block's content is no corruption, what is part of it is, and a pack that writes past its
 // block is an error of all ranks before anything moves.
 
-#include "outcome.hpp"
+#include "test_comm.hpp"
 
 namespace valet::test {
 namespace {
@@ -51,7 +51,7 @@ class Blocks {
   [[nodiscard]] Outcome migrate(const Options& options) {
     return outcome_of([&] {
       const BlockStorage storage = custom_storage(slots, block_bytes, functions);
-      report = valet::migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks), options);
+      report = valet::migrate(MPI_COMM_WORLD, storage, count, ranks, options);
     });
   }
   /// Blocks whose content is not what it was.
@@ -112,11 +112,7 @@ class Blocks {
 };
 
 Options options_of(Method method, Order order) {
-  Options options;
-  options.method = method;
-  options.order = order;
-  options.verify = true;
-  return options;
+  return {.method = method, .order = order, .verify = true};
 }
 
 TEST(Packing, OfPaddingIsNoCorruption) {

@@ -5,7 +5,6 @@
 
 #include "fake_device.hpp"
 #include "filled_map.hpp"
-#include "outcome.hpp"
 #include "swept_case.hpp"
 
 namespace valet::test {
@@ -71,11 +70,7 @@ TEST_P(Device, IsMovedInAnyOrderWithinTheBudget) {
 INSTANTIATE_TEST_SUITE_P(Methods, Device, testing::ValuesIn(methods), ParameterName());
 
 Options stream_options(Order order, bool verify = false) {
-  Options options;
-  options.method = Method::stream;
-  options.order = order;
-  options.verify = verify;
-  return options;
+  return {.method = Method::stream, .order = order, .verify = verify};
 }
 
 TEST(DeviceBudget, OfOneBlockIsTooSmall) {
@@ -83,8 +78,7 @@ TEST(DeviceBudget, OfOneBlockIsTooSmall) {
   options.budget_bytes = 111;
   const Outcome outcome = outcome_of(
       [&] { const DeviceCase tried(ring_map(size(), 20, 10, 1), Form::to_ranks, options); });
-  expect_error(outcome, ErrorCode::budget_too_small, {});
-  EXPECT_TRUE(contains(outcome.text, "112 bytes that two staged blocks take")) << outcome.text;
+  expect_error(outcome, ErrorCode::budget_too_small, {"112 bytes that two staged blocks take"});
 }
 
 TEST(DeviceScratch, IsAllocatedOnceForAllExecutionsOfAPlan) {
@@ -110,9 +104,8 @@ TEST(DeviceScratch, GoesBackWithThePlanAlsoAfterTheStorage) {
     {
       const BlockStorage storage = device.storage();
       const std::vector<int> ranks(10, (rank() + 1) % size());
-      plan = std::make_unique<Plan>(
-          plan_to_ranks(MPI_COMM_WORLD, storage, 10, std::span<const int>(ranks), Options()));
-      static_cast<void>(execute(*plan, storage));
+      plan = std::make_unique<Plan>(plan_to_ranks(MPI_COMM_WORLD, storage, 10, ranks, Options()));
+      execute(*plan, storage);
     }
     EXPECT_GT(device.counts().scratch_bytes, 0U);
   }
@@ -128,7 +121,7 @@ TEST(DeviceScratch, MayBeLent) {
   std::vector<Aligned> lent(tried.plan.workspace_bytes() / sizeof(Aligned) + 1);
   tried.device.take_any_memory();
   const std::size_t before = tried.device.counts().allocations;
-  static_cast<void>(execute(tried.plan, tried.storage, std::as_writable_bytes(std::span(lent))));
+  execute(tried.plan, tried.storage, std::as_writable_bytes(std::span(lent)));
   EXPECT_EQ(tried.device.counts().allocations, before);
   EXPECT_EQ(tried.wrong(), 0);
 }
@@ -186,8 +179,7 @@ TEST(DeviceThatMpiReaches, SendsRunsFromWhereTheyAre) {
     word(slot) = 1000 * static_cast<std::uint64_t>(rank()) + slot;
   const std::vector<int> ranks(count, (rank() + 1) % size());
   Options options = stream_options(Order::any);
-  const Report report =
-      migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks), options);
+  const Report report = migrate(MPI_COMM_WORLD, storage, count, ranks, options);
   EXPECT_EQ(report.shared_bytes, 0U);
   const auto source = static_cast<std::uint64_t>((rank() + size() - 1) % size());
   std::vector<std::uint64_t> got;
@@ -216,12 +208,9 @@ TEST(CustomStorage, IsRefusedOnAllRanksWhereOneHasItsFunctionsWrong) {
     if (rank() == size() - 1) wrong.spoil(functions, block_bytes);
     const BlockStorage storage = custom_storage(8, block_bytes, functions);
     const std::vector<int> ranks(4, 0);
-    const Outcome outcome = outcome_of([&] {
-      static_cast<void>(migrate(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks)));
-    });
-    expect_error(outcome, ErrorCode::invalid_argument, {});
-    EXPECT_TRUE(contains(outcome.text, wrong.text)) << outcome.text;
-    EXPECT_TRUE(contains(outcome.text, "rank " + std::to_string(size() - 1))) << outcome.text;
+    const Outcome outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, 4, ranks); });
+    expect_error(outcome, ErrorCode::invalid_argument,
+                 {wrong.text, "rank " + std::to_string(size() - 1)});
   }
 }
 
@@ -230,8 +219,7 @@ TEST(CustomStorage, WithoutMemoryForItsListsIsRefusedOnAllRanks) {
   if (rank() == 0) device.limit_scratch(list_bytes - 1);
   const BlockStorage storage = device.storage();
   const std::vector<int> ranks(4, 0);
-  const Outcome outcome = outcome_of(
-      [&] { static_cast<void>(migrate(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks))); });
+  const Outcome outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, 4, ranks); });
   expect_error(outcome, ErrorCode::out_of_memory, {});
 }
 
@@ -249,8 +237,8 @@ TEST(CustomStorage, NeedsNoMemoryOfItsOwn) {
   };
   for (std::size_t k = 0; k < 50; ++k) array[k] = rank() * 100.0 + static_cast<double>(k);
   const std::vector<int> ranks(50, (rank() + 1) % size());
-  static_cast<void>(migrate(MPI_COMM_WORLD, custom_storage(60, 8, functions), 50,
-                            std::span<const int>(ranks), stream_options(Order::fill, true)));
+  migrate(MPI_COMM_WORLD, custom_storage(60, 8, functions), 50, ranks,
+          stream_options(Order::fill, true));
   for (std::size_t k = 0; k < 50; ++k)
     EXPECT_EQ(array[k], (rank() + size() - 1) % size() * 100.0 + static_cast<double>(k));
 }
@@ -288,16 +276,15 @@ TEST(CustomStorage, ThatFailsEndsTheExecutionOnAllRanks) {
       failure.spoil(functions, fails);
       const BlockStorage storage = custom_storage(60, 56, functions);
       fails = rank() == size() - 1;
-      const Outcome outcome = outcome_of([&] { static_cast<void>(execute(tried.plan, storage)); });
+      const Outcome outcome = outcome_of([&] { execute(tried.plan, storage); });
       EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
       // One rank has nothing to unpack.
       if (size() == 1 && outcome.code == ErrorCode::success) continue;
       EXPECT_EQ(outcome.code, ErrorCode::callback_failed) << outcome.text;
-      EXPECT_TRUE(contains(outcome.text, failure.call)) << outcome.text;
-      EXPECT_TRUE(contains(outcome.text, "the device fell off the bus")) << outcome.text;
+      expect_words(outcome.text, {failure.call, "the device fell off the bus"});
       fails = false;
       tried.filled.fill();
-      static_cast<void>(execute(tried.plan, storage));
+      execute(tried.plan, storage);
       EXPECT_EQ(tried.wrong(), 0) << "the plan is as good as before";
     }
 }

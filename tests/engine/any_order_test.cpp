@@ -29,11 +29,7 @@ GlobalMap next_rank_map(std::uint64_t blocks) {
 }
 
 Options any_options(Method method, std::size_t budget_bytes) {
-  Options options;
-  options.order = Order::any;
-  options.method = method;
-  options.budget_bytes = budget_bytes;
-  return options;
+  return {.budget_bytes = budget_bytes, .method = method, .order = Order::any};
 }
 
 /// Slots of all ranks that are wrong after two executions.

@@ -65,12 +65,11 @@ TEST(Completeness, EveryPatternFinishesWithABudgetOfOneBlock) {
           for (const Shape shape : all_shapes) {
             if (form == Form::to_slots && order == Order::stable) continue;
             FilledMap filled(pattern.map, rank(), shape);
-            Options options;
-            options.method = Method::stream;
-            options.order = order;
-            options.budget_bytes = filled.storage().block_bytes();
+            const Options options{.budget_bytes = filled.storage().block_bytes(),
+                                  .method = Method::stream,
+                                  .order = order};
             Plan plan = filled.plan(MPI_COMM_WORLD, form, options);
-            static_cast<void>(execute(plan, filled.storage()));
+            execute(plan, filled.storage());
             ASSERT_EQ(sum_over_ranks(filled.wrong(form, order)), 0)
                 << pattern.name << ", " << per_rank << " blocks a rank";
           }
@@ -82,13 +81,11 @@ TEST(Completeness, PhasesFinishEveryPatternWithABudgetOfOneBlock) {
       for (const Heuristic heuristic : all_heuristics())
         for (const int parking : {0, 2}) {
           FilledMap filled(pattern.map, rank(), Shape::structure);
-          Options options;
-          options.method = Method::phased;
-          options.phased.heuristic = heuristic;
-          options.phased.parking = parking;
-          options.budget_bytes = filled.storage().block_bytes();
+          const Options options{.budget_bytes = filled.storage().block_bytes(),
+                                .method = Method::phased,
+                                .phased = {.heuristic = heuristic, .parking = parking}};
           Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, options);
-          static_cast<void>(execute(plan, filled.storage()));
+          execute(plan, filled.storage());
           ASSERT_EQ(sum_over_ranks(filled.wrong(Form::to_slots, Order::any)), 0)
               << pattern.name << ", " << per_rank << " blocks a rank, " << to_string(heuristic)
               << ", parking " << parking;
@@ -99,11 +96,9 @@ TEST(Completeness, LargeBlocksWithABudgetOfOneBlock) {
   // Blocks that MPI does not send eagerly: a sender has to wait for its receiver.
   for (const Pattern& pattern : patterns(6)) {
     FilledMap filled(pattern.map, rank(), Shape::dense, 200'000);
-    Options options;
-    options.method = Method::stream;
-    options.budget_bytes = 200'000;
+    const Options options{.budget_bytes = 200'000, .method = Method::stream};
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
-    static_cast<void>(execute(plan, filled.storage()));
+    execute(plan, filled.storage());
     ASSERT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0) << pattern.name;
   }
 }
@@ -111,9 +106,7 @@ TEST(Completeness, LargeBlocksWithABudgetOfOneBlock) {
 TEST(Completeness, NoBlockCrossesTheNetworkTwice) {
   for (const Pattern& pattern : patterns(20)) {
     FilledMap filled(pattern.map, rank(), Shape::dense);
-    Options options;
-    options.method = Method::stream;
-    options.budget_bytes = 40;
+    const Options options{.budget_bytes = 40, .method = Method::stream};
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
     const Report report = execute(plan, filled.storage());
     std::uint64_t leaving = 0;

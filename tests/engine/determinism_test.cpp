@@ -65,7 +65,7 @@ long long wrong_after(const GlobalMap& map, const GlobalContent& content, Form f
                       const Options& options) {
   FilledMap filled(map, rank(), shape);
   Plan plan = filled.plan(MPI_COMM_WORLD, form, options);
-  static_cast<void>(execute(plan, filled.storage()));
+  execute(plan, filled.storage());
   return sum_over_ranks(filled.wrong(content));
 }
 
@@ -74,7 +74,7 @@ TEST(Determinism, DelaysReachTheCallsOfTheLibrary) {
   const GlobalMap map = ring_map(size(), 10, 10, 1);
   FilledMap filled(map, rank(), Shape::dense);
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
-  static_cast<void>(execute(plan, filled.storage()));
+  execute(plan, filled.storage());
   EXPECT_GT(delays.receives, before.receives);
   EXPECT_GT(delays.waits, before.waits);
   EXPECT_GT(delays.sends, before.sends);
@@ -91,19 +91,17 @@ TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
         const GlobalContent content = FilledMap(map, rank(), shape).content(form, order);
         for (const std::size_t budget : {48, 100, 1000, 20'000, 4 << 20})
           for (const int window : {1, 3, 64}) {
-            Options options;
-            options.method = Method::stream;
-            options.order = order;
-            options.budget_bytes = budget;
-            options.stream.window = window;
+            Options options{.budget_bytes = budget,
+                            .method = Method::stream,
+                            .order = order,
+                            .stream = {.window = window}};
             options.message_bytes = std::array<std::size_t, 3>{0, 1, 500}[pick(random, 0, 2)];
             const WithDelays slow(seed() + k);
             ASSERT_EQ(wrong_after(map, content, form, shape, options), 0)
                 << seed_note(seed() + k, 0) << ", budget " << budget << ", window " << window
                 << ", message " << options.message_bytes;
           }
-        Options options;
-        options.order = order;
+        Options options{.order = order};
         const WithDelays slow(seed() + k);
         ASSERT_EQ(wrong_after(map, content, form, shape, options), 0)
             << seed_note(seed() + k, 0) << ", auto";
@@ -132,12 +130,9 @@ TEST(Determinism, FewCopiesWhenFewBlocksLeave) {
     for (int& to : ranks)
       if (pick(random, 0, 19) == 0)
         to = static_cast<int>(pick(random, 0, static_cast<std::uint64_t>(size() - 1)));
-    Options options;
-    options.method = Method::stream;
-    options.budget_bytes = budget;
+    const Options options{.budget_bytes = budget, .method = Method::stream};
     const Report report = summed_over_ranks(
-        migrate(MPI_COMM_WORLD, memory.storage(), blocks, std::span<const int>(ranks), options),
-        MPI_COMM_WORLD);
+        migrate(MPI_COMM_WORLD, memory.storage(), blocks, ranks, options), MPI_COMM_WORLD);
     EXPECT_GT(report.blocks_sent, 0U);
     EXPECT_LE(10 * report.local_copies, report.blocks_before)
         << report.local_copies << " copies, budget " << budget;

@@ -6,7 +6,6 @@
 
 #include "failing_backend.hpp"
 #include "filled_map.hpp"
-#include "outcome.hpp"
 #include "temporary_file.hpp"
 
 namespace valet::test {
@@ -37,7 +36,7 @@ struct Case {
   }
 
   Outcome run() {
-    return outcome_of([&] { static_cast<void>(execute(*plan, storage)); });
+    return outcome_of([&] { execute(*plan, storage); });
   }
   /// Whether every block of this rank is where it was.
   [[nodiscard]] bool is_untouched() {
@@ -75,7 +74,7 @@ void expect_failure(Case& tried, const Outcome& outcome, int failing, const std:
                     const std::string& said) {
   expect_error(outcome, ErrorCode::callback_failed, {});
   EXPECT_EQ(outcome.text.find(begin_of(failing, "")), 0U) << outcome.text;
-  EXPECT_TRUE(contains(outcome.text, call + said + "; ")) << outcome.text;
+  expect_words(outcome.text, {call + said + "; "});
   const bool nothing = contains(outcome.text, "nothing has moved");
   const bool all = contains(outcome.text, "every block");
   EXPECT_TRUE(nothing || all || contains(outcome.text, "unspecified on all ranks")) << outcome.text;
@@ -84,9 +83,7 @@ void expect_failure(Case& tried, const Outcome& outcome, int failing, const std:
 }
 
 Options random_options(std::mt19937_64& random, Method method, bool verify, Reach reach) {
-  Options options;
-  options.method = method;
-  options.verify = verify;
+  Options options{.method = method, .verify = verify};
   options.order = all_orders[pick(random, 0, 2)];
   options.share_memory = pick(random, 0, 1) == 0;
   options.phased.parking = static_cast<int>(pick(random, 0, 2));
@@ -168,12 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, FailingStorage,
                                          Method::cyclic),
                          name_of_method);
 
-Options stream_options(bool verify = false) {
-  Options options;
-  options.method = Method::stream;
-  options.verify = verify;
-  return options;
-}
+Options stream_options(bool verify = false) { return {.method = Method::stream, .verify = verify}; }
 
 /// Every block goes to another rank, where there is one; staged.
 GlobalMap ring() { return ring_map(size(), 40, 40, 1); }
@@ -213,7 +205,7 @@ TEST(FailingStorageBeforeAnythingMoves, IsRefusedOnAllRanks) {
     if (rank() == size() - 1) tried.backend->fail_at(call, 1);
     const Outcome outcome = tried.run();
     expect_failure(tried, outcome, size() - 1, name_of(call), "the device fell off the bus");
-    EXPECT_TRUE(contains(outcome.text, "nothing has moved")) << outcome.text;
+    expect_words(outcome.text, {"nothing has moved"});
     tried.expect_healthy_run();
   }
 }
@@ -222,8 +214,7 @@ TEST(FailingStorageBeforeAnythingMoves, SaysThatThereIsNoMemory) {
   Case tried(ring(), Form::to_slots, stream_options(), Shape::dense, Reach::storage_alone);
   if (rank() == 0) tried.backend->fail_at(Call::allocate_scratch, 1, Throws::bad_alloc);
   const Outcome outcome = tried.run();
-  expect_error(outcome, ErrorCode::out_of_memory, {});
-  EXPECT_TRUE(contains(outcome.text, "lower budget_bytes")) << outcome.text;
+  expect_error(outcome, ErrorCode::out_of_memory, {"lower budget_bytes"});
   EXPECT_TRUE(all_ranks(tried.is_untouched()));
   tried.expect_healthy_run();
 }
@@ -266,7 +257,7 @@ TEST_P(ThrowingCallbacks, ForProgressIsReportedWhenAllBlocksHaveMoved) {
       const Outcome outcome = tried.run();
       expect_failure(tried, outcome, size() - 1,
                      "Options::progress failed: ", "the terminal is gone");
-      EXPECT_TRUE(contains(outcome.text, "every block is where it belongs")) << outcome.text;
+      expect_words(outcome.text, {"every block is where it belongs"});
       EXPECT_TRUE(all_ranks(rank() != size() - 1 || calls == execution)) << calls;
     }
   }
@@ -306,7 +297,7 @@ TEST(ThrowingCallback, ForAvailableBytesLeavesAllFreeMemory) {
     return;
   }
   expect_failure(tried, outcome, 0, "PhasedOptions::available_bytes failed: ", "no idea");
-  EXPECT_TRUE(contains(outcome.text, "every block is where it belongs")) << outcome.text;
+  expect_words(outcome.text, {"every block is where it belongs"});
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "filled_map.hpp"
 #include "late_backend.hpp"
-#include "outcome.hpp"
 #include "swept_case.hpp"
 
 namespace valet::test {
@@ -48,13 +47,11 @@ INSTANTIATE_TEST_SUITE_P(Methods, LateStorage, testing::ValuesIn(methods), Param
 
 /// Several messages are packed while MPI moves others.
 TEST(LateStream, WaitsForSeveralMessagesAtATime) {
-  Options options;
-  options.method = Method::stream;
-  options.message_bytes = 4 * block_bytes;
+  Options options{.method = Method::stream, .message_bytes = 4 * block_bytes};
   for (const Order order : all_orders) {
     options.order = order;
     LateCase tried(ring_map(size(), 2000, 2000, 1), Form::to_ranks, options);
-    static_cast<void>(execute(tried.plan, tried.storage));
+    execute(tried.plan, tried.storage);
     const LateBackend::Counts& counts = tried.late->counts();
     if (size() == 1) continue;
     EXPECT_GT(counts.most_waiting, 1U) << to_string(order);
@@ -63,8 +60,7 @@ TEST(LateStream, WaitsForSeveralMessagesAtATime) {
 }
 
 TEST(BlockHash, IsOfThePiecesWhereARankHashesItsOwnBlocks) {
-  Options options;
-  options.verify = true;
+  const Options options{.verify = true};
   LateCase tried(ring_map(size(), 60, 50, 1), Form::to_ranks, options, rank() == 0);
   EXPECT_TRUE(all_ranks(execute(tried.plan, tried.storage).verified));
   EXPECT_EQ(tried.late->counts().hashed > 0, rank() == 0);

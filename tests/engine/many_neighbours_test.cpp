@@ -58,9 +58,7 @@ class ManyNeighbours : public testing::TestWithParam<Method> {
     return GetParam() == Method::direct ? 2 * blocks * sizeof(double) : 1000;
   }
   static Options options(int ranks) {
-    Options options;
-    options.method = GetParam();
-    options.budget_bytes = budget(ranks);
+    Options options{.budget_bytes = budget(ranks), .method = GetParam()};
     options.share_memory = options.keep_memory = false;
     return options;
   }
@@ -154,9 +152,7 @@ TEST(ManyNeighboursOfRaggedBlocks, TakeWhatIsPromised) {
       const RaggedStorage storage{ragged_field(std::span(arena), std::span(lengths))};
       constexpr std::size_t page = 512;
       const std::size_t budget = (2 * blocks + 2) * page + pages::ragged_list_bytes(2 * blocks, 2);
-      Options options;
-      options.method = Method::stream;
-      options.budget_bytes = budget;
+      Options options{.budget_bytes = budget, .method = Method::stream};
       options.share_memory = options.keep_memory = false;
       const std::uint64_t pages = arena.size() / page + 1 + blocks * 8 / page + 1;
       expect_promise(ranks, budget, 20 * pages, false, [&](MPI_Comm communicator) {

@@ -56,11 +56,7 @@ void expect_ledger_is_right(FilledMap& filled, Form form, const Options& options
 }
 
 Options options_of(Order order, std::size_t budget_bytes, Method method = Method::stream) {
-  Options options;
-  options.order = order;
-  options.budget_bytes = budget_bytes;
-  options.method = method;
-  return options;
+  return {.budget_bytes = budget_bytes, .method = method, .order = order};
 }
 
 class LedgerAgainstProcess : public testing::Test {
@@ -149,10 +145,9 @@ TEST_F(LedgerAgainstProcess, NothingGrowsWhenAPlanIsCarriedOutAHundredTimes) {
   FilledMap filled(map, rank(), Shape::dense);
   const BlockStorage storage = filled.storage();
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options_of(Order::any, 2000));
-  static_cast<void>(execute(plan, storage));
+  execute(plan, storage);
   const std::ptrdiff_t before = new_counters().live_bytes;
-  for (int repetition = 0; repetition < 100; ++repetition)
-    static_cast<void>(execute(plan, storage));
+  for (int repetition = 0; repetition < 100; ++repetition) execute(plan, storage);
   EXPECT_EQ(max_over_ranks(new_counters().live_bytes - before), 0);
 }
 

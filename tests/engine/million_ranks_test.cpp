@@ -32,12 +32,9 @@ Measured measure(int ranks, const Case& c) {
   std::vector<std::byte> data(c.blocks * c.block_bytes);
   const std::vector<int> map = map_to_neighbours(0, ranks, c.neighbours, c.blocks);
   const BlockStorage storage{field(data.data(), c.blocks, c.block_bytes)};
-  Options options;
-  options.method = Method::stream;
-  options.order = c.order;
-  options.budget_bytes = c.budget_bytes;
+  Options options{.budget_bytes = c.budget_bytes, .method = Method::stream, .order = c.order};
   options.share_memory = options.keep_memory = false;
-  static_cast<void>(migrate(communicator, storage, c.blocks, map, options));  // makes the channel
+  migrate(communicator, storage, c.blocks, map, options);  // makes the channel
   Measured measured;
   restart_peak();
   const std::ptrdiff_t before = new_counters().live_bytes;

@@ -5,7 +5,6 @@
 
 #include "filled_map.hpp"
 #include "named_budget.hpp"
-#include "outcome.hpp"
 #include "schedule/phased_sizes.hpp"
 #include "tools/schedules/phase_schedule.hpp"
 
@@ -38,12 +37,8 @@ Numbers numbers_of(const GlobalMap& map) {
 }
 
 Options phased(Heuristic heuristic, int parking, std::uint64_t seed_of_phases = 1) {
-  Options options;
-  options.method = Method::phased;
-  options.phased.heuristic = heuristic;
-  options.phased.parking = parking;
-  options.phased.seed = seed_of_phases;
-  return options;
+  return {.method = Method::phased,
+          .phased = {.heuristic = heuristic, .parking = parking, .seed = seed_of_phases}};
 }
 
 /// Carries a map out and expects the right content; the report of all ranks.

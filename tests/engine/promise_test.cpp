@@ -24,9 +24,7 @@ struct MethodCase {
 std::vector<MethodCase> method_cases() {
   std::vector<MethodCase> cases;
   const auto add = [&](const std::string& name, Method method) -> MethodCase& {
-    Options options;
-    options.method = method;
-    options.budget_bytes = budget;
+    Options options{.budget_bytes = budget, .method = method};
     cases.push_back({name, options});
     return cases.back();
   };
@@ -122,9 +120,7 @@ TEST(Promise, OfAnEndlessBudgetDoesNotWrap) {
   const GlobalMap map = ring_map(size(), 50, 50, 0);
   for (const Method method : {Method::automatic, Method::stream, Method::direct, Method::cyclic}) {
     FilledMap filled(map, rank(), Shape::dense);
-    Options options;
-    options.method = method;
-    options.budget_bytes = ~std::size_t{0};
+    const Options options{.budget_bytes = ~std::size_t{0}, .method = method};
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
     const Report report = execute(plan, filled.storage());
     EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0) << to_string(method);

@@ -18,7 +18,7 @@ long long peak_while_moving(std::vector<std::byte>& memory, int shift) {
   const std::vector<int> ranks(slots, (rank() + shift) % size());
   const BlockStorage storage{field(memory.data(), slots, block_bytes)};
   EXPECT_TRUE(restart_resident_peak());
-  static_cast<void>(migrate(MPI_COMM_WORLD, storage, Occupied(slots), std::span<const int>(ranks)));
+  migrate(MPI_COMM_WORLD, storage, Occupied(slots), ranks);
   return status_bytes("VmHWM");
 }
 

@@ -32,12 +32,11 @@ TEST_P(SameDegree, TakesAsMuchWhateverTheNumberOfRanks) {
   for (const Method method : {Method::stream, Method::phased})
     for (const Order order : {Order::any, Order::fill, Order::stable}) {
       SCOPED_TRACE(std::string(to_string(method)) + ", " + to_string(order));
-      Options options;
-      options.method = method;
-      options.order = order;
-      options.budget_bytes = std::size_t{1} << 20;
-      options.share_memory = GetParam();
-      options.keep_memory = false;
+      const Options options{.budget_bytes = std::size_t{1} << 20,
+                            .method = method,
+                            .order = order,
+                            .share_memory = GetParam(),
+                            .keep_memory = false};
       std::array<Report, job_sizes.size()> reports;
       for (std::size_t k = 0; k < job_sizes.size(); ++k)
         reports[k] = moved_among(job_sizes[k], options);

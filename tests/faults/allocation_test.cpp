@@ -30,7 +30,7 @@ class Blocks {
 
   [[nodiscard]] Case to_ranks(const Options& options) {
     return {[this, options](MPI_Comm communicator) {
-              static_cast<void>(migrate(communicator, storage_, count_, ranks_, options));
+              migrate(communicator, storage_, count_, ranks_, options);
             },
             [this] { fill(); }, [this] { return is_unchanged(); },
             [this] { return all_are_mine(); }};
@@ -39,9 +39,8 @@ class Blocks {
     return plan_to_ranks(MPI_COMM_WORLD, storage_, count_, ranks_, options);
   }
   [[nodiscard]] Case executed(Plan& plan) {
-    return {[this, &plan](MPI_Comm) { static_cast<void>(execute(plan, storage_)); },
-            [this] { fill(); }, [this] { return is_unchanged(); },
-            [this] { return all_are_mine(); }};
+    return {[this, &plan](MPI_Comm) { execute(plan, storage_); }, [this] { fill(); },
+            [this] { return is_unchanged(); }, [this] { return all_are_mine(); }};
   }
   [[nodiscard]] Case to_ranks_in_c() {
     return {[this](MPI_Comm communicator) {
@@ -58,7 +57,7 @@ class Blocks {
   }
   [[nodiscard]] Case to_slots(const Options& options) {
     return {[this, options](MPI_Comm communicator) {
-              static_cast<void>(migrate(communicator, storage_, count_, addresses_, options));
+              migrate(communicator, storage_, count_, addresses_, options);
             },
             [this] { fill(); }, [this] { return is_unchanged(); },
             [this] { return all_are_in_place(); }};
@@ -67,8 +66,7 @@ class Blocks {
   /// Dealt to the ranks one by one.
   [[nodiscard]] Case to_layout() {
     return {[this](MPI_Comm communicator) {
-              static_cast<void>(
-                  migrate_to_layout(communicator, storage_, count_, ObjectLayout::cyclic(1)));
+              migrate_to_layout(communicator, storage_, count_, ObjectLayout::cyclic(1));
             },
             [this] { fill(); }, [this] { return is_unchanged(); }, [this] { return are_dealt(); }};
   }
@@ -138,10 +136,7 @@ std::vector<Options> all_options() {
   for (const Method method : all_methods)
     for (const Order order : {Order::any, Order::fill}) {
       if (order == Order::fill && method != Method::stream) continue;
-      Options options;
-      options.method = method;
-      options.order = order;
-      options.budget_bytes = std::size_t{1} << 20;
+      const Options options{.budget_bytes = std::size_t{1} << 20, .method = method, .order = order};
       all.push_back(options);
     }
   return all;
@@ -193,9 +188,7 @@ TEST(RefusedAllocation, EndsLargeMapsOnAllRanks) {
 
 TEST(RefusedAllocation, EndsVerifiedAndCentralizedMapsOnAllRanks) {
   Blocks blocks(90, 60, false);
-  Options options;
-  options.verify = true;
-  options.keep_memory = false;
+  Options options{.verify = true, .keep_memory = false};
   survives_all(blocks.to_ranks(options), "verified");
   options.method = Method::phased;
   options.phased.scheduler = Scheduler::centralized;
@@ -242,12 +235,10 @@ class Segments {
   explicit Segments(std::uint64_t each) : each_(each), data_(each * ranks()) {}
 
   [[nodiscard]] Case by(AlltoallMethod method, std::size_t budget_bytes) {
-    AlltoallOptions options;
-    options.method = method;
-    options.budget_bytes = budget_bytes;
+    const AlltoallOptions options{.budget_bytes = budget_bytes, .method = method};
     return {[this, options](MPI_Comm communicator) {
-              static_cast<void>(alltoallv_in_place(
-                  communicator, {data_.data(), data_.size() * 8, 8}, counts_, {}, options));
+              alltoallv_in_place(communicator, {data_.data(), data_.size() * 8, 8}, counts_, {},
+                                 options);
             },
             [this] {
               for (std::uint64_t k = 0; k < data_.size(); ++k) data_[k] = value(self(), k);
@@ -292,8 +283,7 @@ TEST(RefusedAllocation, EndsAnAlltoallOnAllRanks) {
 Case layout_case(Part& before, Part& after, const GridLayout& from, const GridLayout& to,
                  const LayoutOptions& options) {
   return {[&before, &after, &from, &to, options](MPI_Comm communicator) {
-            static_cast<void>(
-                redistribute(communicator, from, to, 8, before.source(), after.target(), options));
+            redistribute(communicator, from, to, 8, before.source(), after.target(), options);
           },
           [&before, &after] {
             before.fill();
@@ -324,9 +314,9 @@ TEST(RefusedAllocation, EndsARedistributionInPlaceOnAllRanks) {
     if (method == Method::direct) options.budget_bytes = std::size_t{8} << 20;
     const Case tested{
         [&](MPI_Comm communicator) {
-          static_cast<void>(redistribute_in_place(
-              communicator, from, to, 8,
-              {.data = memory.data(), .bytes = memory.size(), .order = order}, options));
+          redistribute_in_place(communicator, from, to, 8,
+                                {.data = memory.data(), .bytes = memory.size(), .order = order},
+                                options);
         },
         [&] { std::ranges::copy(before.bytes(), memory.begin()); },
         [&] { return std::equal(before.bytes().begin(), before.bytes().end(), memory.begin()); },

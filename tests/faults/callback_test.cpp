@@ -55,10 +55,9 @@ void require_success(int code) {
 enum class Callback { progress, available_bytes };
 
 Options options_of(Method method, Callback callback, Throwing& throwing) {
-  Options options;
-  options.method = method;
-  options.budget_bytes = method == Method::direct ? 1 << 20 : 2000;
-  options.verify = true;
+  Options options{.budget_bytes = method == Method::direct ? 1U << 20U : 2000U,
+                  .method = method,
+                  .verify = true};
   if (callback == Callback::progress)
     options.progress = [&](const Progress&) { throwing.called(); };
   else
@@ -94,7 +93,7 @@ Operation migration(const Options& options, Callback callback) {
                                                  : "PhasedOptions::available_bytes",
           .consequence = in_place,
           .prepare = [=] { filled->fill(); },
-          .call = [=] { static_cast<void>(execute(*plan, filled->storage())); },
+          .call = [=] { execute(*plan, filled->storage()); },
           .is_right = [=](bool) { return filled->wrong(Form::to_slots, Order::any) == 0; }};
 }
 
@@ -204,8 +203,7 @@ Operation ragged(Method method, Callback callback, Throwing& throwing) {
                 RaggedArrays &first = data->arenas[0], &second = data->arenas[1];
                 const RaggedStorage storage{{first.field(), second.field()},
                                             {field(first.names), field(second.names)}};
-                static_cast<void>(
-                    migrate(MPI_COMM_WORLD, storage, data->before.size(), first.ranks, options));
+                migrate(MPI_COMM_WORLD, storage, data->before.size(), first.ranks, options);
               },
           .is_right =
               [=](bool) {
@@ -228,9 +226,7 @@ constexpr std::int64_t each = 400;  ///< elements for every rank
 Operation alltoall(AlltoallMethod method, bool calls_c, Throwing& throwing) {
   const auto data = std::make_shared<std::vector<int>>(static_cast<std::size_t>(each * size()));
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(size()), each);
-  AlltoallOptions options;
-  options.method = method;
-  options.budget_bytes = 20'000;
+  AlltoallOptions options{.budget_bytes = 20'000, .method = method};
   options.progress = [&](const Progress&) { throwing.called(); };
   Valet_Options chosen = Valet_Options_default();
   chosen.budget_bytes = options.budget_bytes;
@@ -253,8 +249,8 @@ Operation alltoall(AlltoallMethod method, bool calls_c, Throwing& throwing) {
                                                            counts.data(), nullptr, sizeof(int), 0,
                                                            &chosen, nullptr));
                 else
-                  static_cast<void>(alltoallv_in_place(
-                      MPI_COMM_WORLD, {data->data(), bytes, sizeof(int)}, counts, {}, options));
+                  alltoallv_in_place(MPI_COMM_WORLD, {data->data(), bytes, sizeof(int)}, counts, {},
+                                     options);
               },
           .is_right =
               [=](bool) {
@@ -278,36 +274,32 @@ Operation redistribution(bool moves_in_place, Method method, Throwing& throwing)
   const std::int64_t all = each * size();
   const auto source = std::make_shared<std::vector<std::int64_t>>(each);
   const auto target = std::make_shared<std::vector<std::int64_t>>(each);
-  LayoutOptions options;
-  options.method = method;
-  options.budget_bytes = 10'000;
+  LayoutOptions options{.budget_bytes = 10'000, .method = method};
   options.progress = [&](const Progress&) { throwing.called(); };
   const GridLayout from{BlockCyclic({all}, {each}, {size()})};
   const GridLayout to{BlockCyclic({all}, {1}, {size()})};
   constexpr std::size_t bytes = each * sizeof(std::int64_t);
-  return {
-      .name = "LayoutOptions::progress",
-      .consequence = in_place,
-      .prepare = [=] { std::iota(source->begin(), source->end(), each * rank()); },
-      .call =
-          [=] {
-            if (moves_in_place)
-              static_cast<void>(
+  return {.name = "LayoutOptions::progress",
+          .consequence = in_place,
+          .prepare = [=] { std::iota(source->begin(), source->end(), each * rank()); },
+          .call =
+              [=] {
+                if (moves_in_place)
                   redistribute_in_place(MPI_COMM_WORLD, from, to, sizeof(std::int64_t),
-                                        {.data = source->data(), .bytes = bytes}, options));
-            else
-              static_cast<void>(redistribute(MPI_COMM_WORLD, from, to, sizeof(std::int64_t),
-                                             {.data = source->data(), .bytes = bytes},
-                                             {.data = target->data(), .bytes = bytes}, options));
-          },
-      .is_right =
-          [=](bool) {
-            const auto& moved = moves_in_place ? *source : *target;
-            bool right = true;
-            for (std::size_t k = 0; k < moved.size(); ++k)
-              right = right && moved[k] == static_cast<std::int64_t>(k) * size() + rank();
-            return right;
-          }};
+                                        {.data = source->data(), .bytes = bytes}, options);
+                else
+                  redistribute(MPI_COMM_WORLD, from, to, sizeof(std::int64_t),
+                               {.data = source->data(), .bytes = bytes},
+                               {.data = target->data(), .bytes = bytes}, options);
+              },
+          .is_right =
+              [=](bool) {
+                const auto& moved = moves_in_place ? *source : *target;
+                bool right = true;
+                for (std::size_t k = 0; k < moved.size(); ++k)
+                  right = right && moved[k] == static_cast<std::int64_t>(k) * size() + rank();
+                return right;
+              }};
 }
 
 void add_redistributions(std::vector<Case>& cases) {

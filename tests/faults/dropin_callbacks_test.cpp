@@ -187,8 +187,7 @@ class EveryCallback : public testing::TestWithParam<Form> {
         return failures;
       }
       EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL)) << code;
-      EXPECT_NE(client.message().find("rank " + std::to_string(where) + ":"), std::string::npos)
-          << client.message();
+      expect_words(client.message(), {"rank " + std::to_string(where) + ":"});
       expect_calls(client, failing, number);
     }
   }

@@ -76,8 +76,7 @@ TEST_F(DropinWithout, RoomForReportsWritesWholeLinesOnly) {
     const Limited files(RLIMIT_FSIZE, line + line / 2);
     migrate();
   }
-  EXPECT_EQ(said_.find("(File too large); the migration itself went on") != std::string::npos,
-            rank() == 0)
+  EXPECT_EQ(contains(said_, "(File too large); the migration itself went on"), rank() == 0)
       << said_;
   migrate();
   std::stringstream report;
@@ -91,7 +90,7 @@ TEST_F(DropinWithout, RoomForReportsWritesWholeLinesOnly) {
 TEST_F(DropinWithout, RoomOnADeviceWarns) {
   set("MIGRATE_REPORT", "/dev/full");
   migrate();
-  EXPECT_EQ(said_.find("(No space left on device)") != std::string::npos, rank() == 0) << said_;
+  EXPECT_EQ(contains(said_, "(No space left on device)"), rank() == 0) << said_;
 }
 
 TEST_F(DropinWithout, RoomForATraceLeavesTheOneThatWasThere) {
@@ -102,8 +101,7 @@ TEST_F(DropinWithout, RoomForATraceLeavesTheOneThatWasThere) {
     const Limited files(RLIMIT_FSIZE, 1000);
     migrate();
   }
-  EXPECT_EQ(said_.find("(File too large); the migration itself went on") != std::string::npos,
-            rank() == 0)
+  EXPECT_EQ(contains(said_, "(File too large); the migration itself went on"), rank() == 0)
       << said_;
   EXPECT_FALSE(directory.expect_whole_or("what was there"));
   migrate();
@@ -130,8 +128,7 @@ TEST_F(DropinWithout, AddressSpaceReturnsTheSameOnAllRanks) {
     Valet_Migration_Report report{};
     Valet_Get_Report(zoltan_, &report);
     const std::string message = report.message;
-    EXPECT_NE(message.find("rank " + std::to_string(size() - 1) + ":"), std::string::npos)
-        << message;
+    expect_words(message, {"rank " + std::to_string(size() - 1) + ":"});
     migrate();
   }
 }

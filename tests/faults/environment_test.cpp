@@ -6,7 +6,6 @@
 
 #include "filled_map.hpp"
 #include "limited.hpp"
-#include "outcome.hpp"
 #include "trace_directory.hpp"
 
 #include <cerrno>
@@ -56,12 +55,7 @@ class Without {
 };
 
 Options stream() {
-  Options options;
-  options.method = Method::stream;
-  options.budget_bytes = 200'000;
-  options.keep_memory = false;
-  options.verify = true;
-  return options;
+  return {.budget_bytes = 200'000, .method = Method::stream, .verify = true, .keep_memory = false};
 }
 
 constexpr std::uint64_t most_blocks = 3000;
@@ -111,11 +105,11 @@ TEST(LittleAddressSpace, IsAnErrorOfAllRanksBeforeAnythingMoves) {
   Outcome outcome;
   {
     const Limited space(RLIMIT_AS, is_odd() ? address_space() + spare : RLIM_INFINITY);
-    outcome = outcome_of([&] { static_cast<void>(execute(plan, filled.storage())); });
+    outcome = outcome_of([&] { execute(plan, filled.storage()); });
   }
   expect_error(outcome, ErrorCode::out_of_memory,
                {"rank " + std::to_string(size() - 1), "budget_bytes"});
-  static_cast<void>(execute(plan, filled.storage()));
+  execute(plan, filled.storage());
   EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_slots, options.order)), 0)
       << "the data was as it had been, and the plan is as good as before";
 }
@@ -151,18 +145,18 @@ TEST(LittleAddressSpace, IsAnErrorOfAllRanksForAlltoallsAndLayouts) {
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(size()),
                                          static_cast<std::int64_t>(count) / size());
   expect_refused([&] {
-    static_cast<void>(alltoallv_in_place(
+    alltoallv_in_place(
         MPI_COMM_WORLD, {data.data(), large, sizeof(std::uint64_t)}, counts, {},
-        {.budget_bytes = 4 * large, .keep_memory = false, .method = AlltoallMethod::direct}));
+        {.budget_bytes = 4 * large, .keep_memory = false, .method = AlltoallMethod::direct});
   });
   const auto all = static_cast<std::int64_t>(count) * size();
   const GridLayout blocks{BlockCyclic({all}, {static_cast<std::int64_t>(count)}, {size()})};
   const GridLayout cyclic{BlockCyclic({all}, {1}, {size()})};
   expect_refused([&] {
-    static_cast<void>(redistribute_in_place(
+    redistribute_in_place(
         MPI_COMM_WORLD, blocks, cyclic, sizeof(std::uint64_t),
         {.data = data.data(), .bytes = large},
-        {.budget_bytes = 4 * large, .method = Method::direct, .keep_memory = false}));
+        {.budget_bytes = 4 * large, .method = Method::direct, .keep_memory = false});
   });
 }
 
@@ -248,9 +242,7 @@ TEST_F(SmallDisks, LeaveTheTraceThatWasThere) {
   static_cast<void>(migrate_in_ring(options));
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_FALSE(directory.expect_whole_or("what was there"));
-  EXPECT_EQ(
-      said.find("(No space left on device); the migration itself went on") != std::string::npos,
-      rank() == 0)
+  EXPECT_EQ(contains(said, "(No space left on device); the migration itself went on"), rank() == 0)
       << said;
 }
 
@@ -266,8 +258,7 @@ TEST_F(SmallDisks, ForTemporaryFilesLeaveAWholeTraceOfWhatHadRoom) {
   const std::string said = testing::internal::GetCapturedStderr();
   unsetenv("TMPDIR");
   directory.expect_whole();
-  EXPECT_EQ(said.find("events that found no room; set TMPDIR") != std::string::npos,
-            rank() == 0 && size() > 1)
+  EXPECT_EQ(contains(said, "events that found no room; set TMPDIR"), rank() == 0 && size() > 1)
       << said;
 }
 

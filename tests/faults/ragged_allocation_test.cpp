@@ -42,7 +42,7 @@ class Blocks {
 
   [[nodiscard]] RefusedCall migrated(const Options& options) {
     return tested([this, options](MPI_Comm communicator) {
-      static_cast<void>(migrate(communicator, *storage_, before_.size(), first_.ranks, options));
+      migrate(communicator, *storage_, before_.size(), first_.ranks, options);
     });
   }
   /// The same through C, of one arena and its column.
@@ -63,8 +63,7 @@ class Blocks {
     return plan_to_ranks(MPI_COMM_WORLD, *storage_, before_.size(), first_.ranks, options);
   }
   [[nodiscard]] RefusedCall executed(RaggedPlan& plan) {
-    return tested(
-        [this, &plan](MPI_Comm) { static_cast<void>(execute(plan, *storage_, first_.ranks)); });
+    return tested([this, &plan](MPI_Comm) { execute(plan, *storage_, first_.ranks); });
   }
 
  private:
@@ -92,10 +91,8 @@ constexpr Method all_methods[] = {Method::stream, Method::direct, Method::phased
                                   Method::automatic};
 
 Options options_of(Method method) {
-  Options options;
-  options.method = method;
-  options.budget_bytes = method == Method::direct ? std::size_t{4} << 20 : std::size_t{40'000};
-  return options;
+  return {.budget_bytes = method == Method::direct ? std::size_t{4} << 20 : std::size_t{40'000},
+          .method = method};
 }
 
 TEST(RefusedAllocation, EndsMapsOfRaggedBlocksOnAllRanks) {
@@ -127,8 +124,7 @@ TEST(RefusedAllocation, EndsBlocksOfDifferentSizesInCOnAllRanks) {
 TEST(RefusedAllocation, EndsLargeMapsOfRaggedBlocksOnAllRanks) {
   Blocks blocks(1'500, Arenas::one);
   for (const std::size_t budget : {std::size_t{8} << 10, std::size_t{4} << 20}) {
-    Options options;
-    options.budget_bytes = budget;
+    const Options options{.budget_bytes = budget};
     survives_all(blocks.migrated(options), "budget " + std::to_string(budget));
   }
 }

@@ -79,8 +79,7 @@ TEST_P(RefusedAllocationInARebalancer, EndsARebalanceOnAllRanks) {
     if (std::string(method) != "RCB" && GetParam() > few) continue;
     SCOPED_TRACE(method);
     Line line(GetParam());
-    RebalancerOptions options;
-    options.method = method;
+    const RebalancerOptions options{.method = method};
     Rebalancer rebalancer = line.rebalancer(options);
     survives_all(refused(
         line, [&] { line.has_moved(rebalancer.rebalance(line.count(), line.storage()).count); }));
@@ -89,8 +88,7 @@ TEST_P(RefusedAllocationInARebalancer, EndsARebalanceOnAllRanks) {
 
 TEST_P(RefusedAllocationInARebalancer, EndsARepairedPartitionOnAllRanks) {
   Line line(GetParam());
-  RebalancerOptions options;
-  options.when_infeasible = WhenInfeasible::repair;
+  const RebalancerOptions options{.when_infeasible = WhenInfeasible::repair};
   Rebalancer rebalancer = line.rebalancer(options);
   survives_all(refused(line, [&] {
     Partition partition = rebalancer.partition(line.count());

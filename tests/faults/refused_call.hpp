@@ -5,8 +5,8 @@
 /// follow. Then all ranks get out_of_memory and nothing has moved, or all succeed. Nobody is left
 /// waiting. A test that uses it lists support/refused_new.cpp as a source.
 
-#include "outcome.hpp"
 #include "refused_new.hpp"
+#include "test_comm.hpp"
 
 #include <initializer_list>
 

@@ -4,7 +4,7 @@
 /// Callbacks of the application that throw at their n-th call on one rank, for every n, and what
 /// must come of it: nobody waits, and all ranks get the same error.
 
-#include "outcome.hpp"
+#include "test_comm.hpp"
 
 namespace valet::test {
 

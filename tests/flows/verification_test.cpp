@@ -5,7 +5,6 @@
 // gets the same error, which names the blocks.
 
 #include "filled_map.hpp"
-#include "outcome.hpp"
 
 namespace valet::test {
 namespace {
@@ -134,7 +133,7 @@ class Migrations {
   Outcome run(Fault fault, std::uint64_t slot) {
     filled_.fill();
     backend_->corrupt(rank() == size() - 1 ? fault : Fault::none, slot);
-    return outcome_of([&] { static_cast<void>(execute(*plan_, storage_)); });
+    return outcome_of([&] { execute(*plan_, storage_); });
   }
   [[nodiscard]] bool has_corrupted() const { return backend_->has_corrupted(); }
 
@@ -176,7 +175,7 @@ TEST_P(Verification, FindsWhateverChanges) {
       expected = "blocks from rank " + last + " are not what that rank sent; restart from";
     else if (fault == Fault::byte_of_a_resident)
       expected += "blocks that stay are not what they were; restart from a checkpoint";
-    EXPECT_NE(outcome.text.find(expected), std::string::npos) << outcome.text;
+    expect_words(outcome.text, {expected});
   }
   EXPECT_EQ(migrations.run(Fault::none, 0).code, ErrorCode::success);
 }
@@ -184,9 +183,7 @@ TEST_P(Verification, FindsWhateverChanges) {
 TEST(VerificationOfManyBlocks, AgreesWhereTheyLandInManyPieces) {
   const GlobalMap map = ring_map(size(), 3000, 3000, 0);
   FilledMap filled(map, rank(), Shape::dense);
-  Options options;
-  options.method = Method::stream;
-  options.verify = true;
+  const Options options{.method = Method::stream, .verify = true};
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
   Report report;
   const Outcome outcome = outcome_of([&] { report = execute(plan, filled.storage()); });

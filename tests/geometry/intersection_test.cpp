@@ -3,8 +3,8 @@
 #include "geometry/intersection.hpp"
 
 #include "geometry/owner_walk.hpp"
-#include "outcome.hpp"
 #include "storage/sequence_copy.hpp"
+#include "test_comm.hpp"
 
 namespace valet::test {
 namespace {
@@ -83,7 +83,7 @@ TEST(Intersection, OfHugeLayoutsDoesNotOverflow) {
 
 void refused(const Outcome& outcome, const std::string& text) {
   EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << text;
-  EXPECT_NE(outcome.text.find(text), std::string::npos) << outcome.text;
+  expect_words(outcome.text, {text});
 }
 
 TEST(Intersection, RefusesWhatDoesNotFitTogether) {

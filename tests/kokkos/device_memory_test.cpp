@@ -62,10 +62,7 @@ TEST_P(DeviceMemory, BlocksEndWhereTheMapSays) {
       for (const std::size_t budget_blocks : {2, 40}) {
         const Fields fields(map.slots());
         const BlockStorage storage = fields.storage();
-        Options options;
-        options.method = GetParam();
-        options.order = kind.order;
-        options.verify = true;
+        Options options{.method = GetParam(), .order = kind.order, .verify = true};
         // DIRECT needs scratch for all that leaves.
         options.budget_bytes = GetParam() == Method::direct ? std::size_t{1} << 20
                                                             : budget_blocks * storage.block_bytes();
@@ -91,10 +88,8 @@ TEST(DeviceMemoryBlocks, OfADualViewAreSyncedBeforeTheyMove) {
     values.view_host()(s) = rank() * 1000.0 + static_cast<double>(s);
   values.modify_host();
   const std::vector<int> ranks(count, (rank() + 1) % size());
-  Options options;
-  options.verify = true;
-  options.order = Order::stable;
-  migrate(MPI_COMM_WORLD, kokkos::blocks(values), count, std::span<const int>(ranks), options);
+  const Options options{.order = Order::stable, .verify = true};
+  migrate(MPI_COMM_WORLD, kokkos::blocks(values), count, ranks, options);
   values.sync_host();
   const int source = (rank() + size() - 1) % size();
   long long wrong = 0;

@@ -3,7 +3,7 @@
 // Views that kernels move, where MPI may read and write them, too.
 
 #include "kokkos_environment.hpp"
-#include "outcome.hpp"
+#include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -31,17 +31,13 @@ class DeviceMpi : public testing::Test {
     for (std::size_t slot = 0; slot < count; ++slot)
       for (std::size_t k = 0; k < words; ++k) patches(slot, k) = word(rank(), slot, k);
     const std::vector<int> ranks(count, (rank() + 1) % size());
-    Options options;
-    options.order = order;
-    options.method = Method::stream;
-    options.verify = true;
+    const Options options{.method = Method::stream, .order = order, .verify = true};
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
         [](const char* name, std::uint32_t, std::uint64_t*) {
           if (std::string(name) == "valet::gather") ++packing_kernels;
         });
     packing_kernels = 0;
-    const Report report =
-        migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks), options);
+    const Report report = migrate(MPI_COMM_WORLD, storage, count, ranks, options);
     EXPECT_TRUE(all_ranks(report.verified && report.blocks_after == count));
     return packing_kernels;
   }
@@ -97,9 +93,7 @@ TEST_F(DeviceMpi, IsRefusedWhereItIsMisspeltOnOneRank) {
   const Patches patches("patches", slots);
   const BlockStorage storage = kokkos::staged_blocks(patches);
   const std::vector<int> ranks(count, 0);
-  const Outcome outcome = outcome_of([&] {
-    static_cast<void>(migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks)));
-  });
+  const Outcome outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, count, ranks); });
   expect_error(outcome, ErrorCode::invalid_argument,
                {"VALET_DEVICE_MPI=yes; give auto, on or off"});
 }

@@ -5,7 +5,7 @@
 
 #include "fake_gpu.hpp"
 #include "kokkos_environment.hpp"
-#include "outcome.hpp"
+#include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -92,7 +92,7 @@ TEST(DualViews, ThatTheHostModifiedAreSyncedMovedAndMarked) {
                                             : kokkos::blocks(duals.place, duals.id);
     EXPECT_FALSE(storage.backend().reachable_by_mpi());
     const std::vector<int> ranks = duals.ring();
-    Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks));
+    Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks);
     EXPECT_TRUE(all_ranks(duals.place.need_sync_device())) << "planning moves nothing";
     execute(plan, storage);
     EXPECT_TRUE(all_ranks(GpuMemory::counts().copies_to_device == 2));
@@ -126,9 +126,7 @@ TEST(DualViews, StandBesideViewsInAnyMethod) {
       for (std::size_t slot = 0; slot < count; ++slot)
         device_ids.data()[slot] = id_of(rank(), slot);
     });
-    Options options;
-    options.method = method;
-    options.verify = true;
+    const Options options{.method = method, .verify = true};
     const BlockStorage storage = kokkos::blocks(device_ids, duals.place, duals.id);
     const Report report = duals.move(storage, options);
     EXPECT_TRUE(all_ranks(report.verified && duals.arrived()));
@@ -155,7 +153,7 @@ TEST(DualViews, ThatArePartsOfOneAreAllSynced) {
   }
   x.modify_host();
   const std::vector<int> ranks(count, (rank() + 1) % size());
-  migrate(MPI_COMM_WORLD, kokkos::blocks(x, y), count, std::span<const int>(ranks));
+  migrate(MPI_COMM_WORLD, kokkos::blocks(x, y), count, ranks);
   const int source = (rank() + size() - 1) % size();
   double sum = 0, expected = 0;
   bool torn = false;
@@ -177,9 +175,8 @@ TEST(DualViews, ModifiedOnBothSidesAreAnErrorOfAllRanks) {
   if (rank() == size() - 1) mark_both_sides(duals.id);
   const Outcome outcome =
       outcome_of([&] { static_cast<void>(duals.move(kokkos::blocks(duals.place, duals.id))); });
-  expect_error(outcome, ErrorCode::invalid_argument, {});
-  EXPECT_TRUE(contains(outcome.text, "modified on the host and on the device")) << outcome.text;
-  EXPECT_TRUE(contains(outcome.text, "rank " + std::to_string(size() - 1))) << outcome.text;
+  expect_error(outcome, ErrorCode::invalid_argument,
+               {"modified on the host and on the device", "rank " + std::to_string(size() - 1)});
   EXPECT_FALSE(duals.place.need_sync_host()) << "nothing was marked";
   duals.id.clear_sync_state();
   static_cast<void>(duals.move(kokkos::blocks(duals.place, duals.id)));
@@ -192,11 +189,10 @@ TEST(DualViews, OfACallThatFailedAreValidOnTheDevice) {
   duals.write_on_host();
   const BlockStorage storage = kokkos::blocks(duals.place, duals.id);
   const std::vector<int> ranks = duals.ring();
-  Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks));
+  Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks);
   std::vector<double> too_small(2);
-  const Outcome outcome = outcome_of([&] {
-    static_cast<void>(execute(plan, storage, std::as_writable_bytes(std::span(too_small))));
-  });
+  const Outcome outcome =
+      outcome_of([&] { execute(plan, storage, std::as_writable_bytes(std::span(too_small))); });
   EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.text;
   duals.place.sync_host();
   duals.id.sync_host();
@@ -212,8 +208,7 @@ TEST(DualViews, ThatCannotBeCopiedAreAsTheyWere) {
   if (rank() == size() - 1) GpuMemory::counts().failing_copy = 2;
   const BlockStorage storage = kokkos::blocks(duals.place, duals.id);
   const Outcome outcome = outcome_of([&] { static_cast<void>(duals.move(storage)); });
-  expect_error(outcome, ErrorCode::callback_failed, {});
-  EXPECT_TRUE(contains(outcome.text, "the GPU fell off the bus")) << outcome.text;
+  expect_error(outcome, ErrorCode::callback_failed, {"the GPU fell off the bus"});
   if (rank() == size() - 1) {
     EXPECT_TRUE(duals.id.need_sync_device());
     EXPECT_FALSE(duals.place.need_sync_host()) << "both sides are the same";
@@ -231,7 +226,7 @@ TEST(DualViews, OfTheHostAreItsViews) {
   EXPECT_EQ(static_cast<void*>(storage.backend().contiguous_data()),
             static_cast<void*>(dual.view_host().data()));
   const std::vector<int> ranks(1, (rank() + 1) % size());
-  migrate(MPI_COMM_WORLD, storage, 1, std::span<const int>(ranks));
+  migrate(MPI_COMM_WORLD, storage, 1, ranks);
   EXPECT_TRUE(all_ranks(dual.view_host()(0) == (rank() + size() - 1) % size() + 1.0));
 }
 
@@ -240,7 +235,7 @@ TEST(DualViews, NeverAllocatedHoldNoBlocks) {
   const BlockStorage storage = kokkos::blocks(none);
   EXPECT_EQ(storage.slots(), 0U);
   const std::vector<int> ranks;
-  EXPECT_EQ(migrate(MPI_COMM_WORLD, storage, 0, std::span<const int>(ranks)).blocks_after, 0U);
+  EXPECT_EQ(migrate(MPI_COMM_WORLD, storage, 0, ranks).blocks_after, 0U);
 }
 
 TEST(ManagedMemory, IsMovedByKernelsUnlessTheHostIsAsked) {
@@ -257,10 +252,9 @@ TEST(ManagedMemory, IsMovedByKernelsUnlessTheHostIsAsked) {
   const BlockStorage storage = kokkos::blocks(place, id);
   EXPECT_FALSE(storage.backend().reachable_by_mpi());
   EXPECT_FALSE(storage.backend().reachable_by_host());
-  Options options;
-  options.verify = true;
+  const Options options{.verify = true};
   const std::vector<int> ranks(count, (rank() + 1) % size());
-  migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks), options);
+  migrate(MPI_COMM_WORLD, storage, count, ranks, options);
   EXPECT_TRUE(all_ranks(GpuMemory::counts().kernels > 0));
   const int source = (rank() + size() - 1) % size();
   std::uint64_t sum = 0, expected = 0;

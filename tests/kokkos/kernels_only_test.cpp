@@ -77,19 +77,17 @@ TEST_P(KernelsOnly, TouchTheBlocks) {
                                          static_cast<std::size_t>(size()));
         }
       }
-      Options options;
-      options.method = GetParam();
-      options.order = order;
-      options.verify = verify;
-      options.budget_bytes = GetParam() == Method::direct ? std::size_t{1} << 20 : 4096;
+      const Options options{
+          .budget_bytes = GetParam() == Method::direct ? std::size_t{1} << 20 : 4096,
+          .method = GetParam(),
+          .order = order,
+          .verify = verify};
       const BlockStorage storage = kokkos::staged_blocks(positions, ids);
       device_pages = &pages;
       kernels = scratch_bytes = 0;
-      const Plan plan =
-          plan_to_ranks(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks), options);
+      const Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks, options);
       EXPECT_TRUE(all_ranks(plan.required_slots() <= slots));
-      Plan moving =
-          plan_to_ranks(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks), options);
+      Plan moving = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks, options);
       const Report report = execute(moving, storage);
       device_pages = nullptr;
       EXPECT_TRUE(all_ranks(report.verified == verify));

@@ -110,11 +110,10 @@ TEST(Kernels, VerifyBesideARankWhoseViewsTheHostMoves) {
   const Fields fields(seed() + static_cast<std::uint64_t>(rank()));
   const auto storages = fields.storages();
   const std::vector<int> ranks(slots, (rank() + 1) % size());
-  Options options;
-  options.verify = true;
+  const Options options{.verify = true};
   for (const auto& [host, staged] : storages) {
-    const Report report = migrate(MPI_COMM_WORLD, rank() == 0 ? host : staged, slots,
-                                  std::span<const int>(ranks), options);
+    const Report report =
+        migrate(MPI_COMM_WORLD, rank() == 0 ? host : staged, slots, ranks, options);
     EXPECT_TRUE(all_ranks(report.verified));
   }
 }

@@ -38,8 +38,7 @@ struct Views {
 /// Every heuristic without parking and with, one centralized, and both orders of edges.
 std::vector<valet::Options> all_ways() {
   std::vector<valet::Options> ways;
-  valet::Options options;
-  options.method = valet::Method::phased;
+  valet::Options options{.method = valet::Method::phased};
   for (const valet::Heuristic heuristic : valet::all_heuristics())
     for (const int parking : {0, 1}) {
       options.phased.heuristic = heuristic;
@@ -102,18 +101,11 @@ TEST(MethodsOnViews, StagedRefusesABudgetOfOneBlock) {
   for (const valet::Method method : {valet::Method::phased, valet::Method::cyclic}) {
     const Views views(4);
     const valet::BlockStorage storage = views.storage(true);
-    valet::Options options;
-    options.method = method;
-    options.budget_bytes = storage.block_bytes();
+    const valet::Options options{.budget_bytes = storage.block_bytes(), .method = method};
     const std::vector<int> ranks(2, 0);
-    try {
-      static_cast<void>(
-          valet::plan_to_ranks(MPI_COMM_WORLD, storage, 2, std::span<const int>(ranks), options));
-      ADD_FAILURE() << "accepted";
-    } catch (const valet::Error& error) {
-      EXPECT_EQ(error.code(), valet::ErrorCode::budget_too_small);
-      EXPECT_NE(std::string(error.what()).find("is below the"), std::string::npos) << error.what();
-    }
+    expect_thrown(valet::ErrorCode::budget_too_small, {"is below the"}, [&] {
+      static_cast<void>(valet::plan_to_ranks(MPI_COMM_WORLD, storage, 2, ranks, options));
+    });
   }
 }
 

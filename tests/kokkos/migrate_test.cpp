@@ -36,9 +36,7 @@ template <class... Views>
 void check_case(MapPart& map, const Kind& kind, Path path, bool least_budget) {
   const auto views = make_views<Views...>(map.slots());
   const valet::BlockStorage storage = storage_of(views, path);
-  valet::Options options;
-  options.order = kind.order;
-  options.verify = true;
+  valet::Options options{.order = kind.order, .verify = true};
   const std::size_t least_blocks = path == Path::direct ? 1 : 2;
   if (least_budget) options.budget_bytes = least_blocks * storage.block_bytes();
   valet::Plan plan = map.plan(MPI_COMM_WORLD, storage, kind.form, options);
@@ -127,8 +125,7 @@ TEST(MigrateManyViews, ManyBlocks) {
       const auto views = make_views<HostView<double**, Left>, HostView<char*, Right>>(map.slots());
       write_blocks(views, map);
       const valet::BlockStorage storage = storage_of(views, path);
-      valet::Options options;
-      options.budget_bytes = budget;
+      const valet::Options options{.budget_bytes = budget};
       valet::Plan plan = map.plan(MPI_COMM_WORLD, storage, Form::to_slots, options);
       const valet::Report report = execute(plan, storage);
       EXPECT_EQ(sum_over_ranks(wrong_elements(views, map, {Form::to_slots}, storage.block_bytes())),

@@ -2,7 +2,7 @@
 
 // The stages of a migration as a profiling tool of Kokkos sees them.
 
-#include "outcome.hpp"
+#include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
 #include <valet/kokkos/layouts.hpp>
 
@@ -38,8 +38,7 @@ TEST(ProfilingRegions, AreTheStagesOfAMigrationOfViews) {
   constexpr std::uint64_t slots = 40;
   const Kokkos::View<double* [3]> view("values", slots);
   const std::vector<int> ranks(slots, (rank() + 1) % size());
-  Options options;
-  options.verify = true;
+  const Options options{.verify = true};
   for (const BlockStorage& storage :
        {kokkos::blocks(view), kokkos::staged_blocks(Kokkos::DefaultExecutionSpace(), view)}) {
     const Tool tool;
@@ -85,8 +84,7 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
   const std::vector<int> ranks(40, (rank() + 1) % size());
   for (const bool verify : {true, false}) {
     if (size() == 1 && !verify) continue;  // there is nothing to move
-    Options options;
-    options.verify = verify;
+    const Options options{.verify = verify};
     Outcome outcome;
     const Tool tool;
     {
@@ -99,8 +97,7 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
         (verify ? ": hashing blocks (StorageBackend::hash_sum) failed: no device; "
                 : ": packing blocks (StorageBackend::gather) failed: no device; ");
     EXPECT_EQ(outcome.text.find(begin), 0U) << outcome.text;
-    EXPECT_NE(outcome.text.find(verify ? "nothing has moved" : "unspecified"), std::string::npos)
-        << outcome.text;
+    expect_words(outcome.text, {verify ? "nothing has moved" : "unspecified"});
     const Views stages =
         verify ? Views{"valet::plan", "end", "valet::verify", "end"}
                : Views{"valet::plan", "end", "valet::exchange", "end", "valet::local", "end"};

@@ -32,9 +32,8 @@ namespace {
 long long messages_of_a_measurement(bool slow) {
   const OwnComm comm;  // nothing is known about it
   FilledMap filled(ring_map(size(), 40, 40, 1), rank(), Shape::dense);
-  Options options;
-  options.method = Method::automatic;
-  options.budget_bytes = filled.storage().block_bytes();
+  const Options options{.budget_bytes = filled.storage().block_bytes(),
+                        .method = Method::automatic};
   messages = 0;
   is_slow = slow;
   { const Plan plan = filled.plan(comm, Form::to_ranks, options); }

@@ -130,15 +130,8 @@ void expect_failure(const std::string& name, Call&& call) {
       ++calls;
       throw std::runtime_error("no window");
     };
-  try {
-    call(callback);
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::callback_failed);
-    const std::string text = error.what();
-    EXPECT_NE(text.find("rank " + std::to_string(size() - 1)), std::string::npos) << text;
-    EXPECT_NE(text.find(name + " failed: no window"), std::string::npos) << text;
-  }
+  expect_thrown(ErrorCode::callback_failed, {odd_name(), name + " failed: no window"},
+                [&] { call(callback); });
   EXPECT_EQ(calls, rank() == size() - 1 ? 1 : 0) << "it is not called again";
 }
 

@@ -3,7 +3,6 @@
 // Traces of whole calls: every method, the all-to-alls and the layouts.
 
 #include "filled_map.hpp"
-#include "outcome.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -145,9 +144,7 @@ struct Case {
 std::vector<Case> cases() {
   std::vector<Case> all;
   const auto add = [&](const char* name, Method method, auto&& change) {
-    Options options;
-    options.budget_bytes = 20'000;
-    options.method = method;
+    Options options{.budget_bytes = 20'000, .method = method};
     change(options);
     all.push_back({name, options});
   };
@@ -214,12 +211,11 @@ TEST(TraceOfAMigration, IsWrittenAnewByEveryExecution) {
   const TemporaryTrace file;
   const GlobalMap map = ring_map(size(), 50, 50, 1);
   FilledMap filled(map, rank(), Shape::structure);
-  Options options;
-  options.trace = file.path();
+  const Options options{.trace = file.path()};
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
-  static_cast<void>(execute(plan, filled.storage()));
+  execute(plan, filled.storage());
   const Json first = file.read();
-  static_cast<void>(execute(plan, filled.storage()));
+  execute(plan, filled.storage());
   const Json second = file.read();
   if (rank() != 0) return;
   EXPECT_EQ(stages_of(first, 0), (std::vector<std::string>{"plan", "exchange", "local"}));
@@ -231,11 +227,9 @@ constexpr std::size_t small_budget = 2000;  // many messages: events go through 
 void trace_many_messages(const std::string& path) {
   const GlobalMap map = ring_map(size(), 3000, 3000, 1);
   FilledMap filled(map, rank(), Shape::dense);
-  Options options;
-  options.trace = path;
-  options.budget_bytes = small_budget;
+  const Options options{.budget_bytes = small_budget, .trace = path};
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
-  static_cast<void>(execute(plan, filled.storage()));
+  execute(plan, filled.storage());
 }
 
 /// Checks such a trace, on rank 0.
@@ -276,9 +270,7 @@ TEST(TraceOfAMigration, ThatCannotBeWrittenIsAWarningAndTheBlocksMove) {
     SCOPED_TRACE(path);
     const GlobalMap map = ring_map(size(), 200, 200, 1);
     FilledMap filled(map, rank(), Shape::dense);
-    Options options;
-    options.trace = path;
-    options.verify = true;
+    const Options options{.verify = true, .trace = path};
     testing::internal::CaptureStderr();
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
     const Report report = execute(plan, filled.storage());
@@ -286,7 +278,7 @@ TEST(TraceOfAMigration, ThatCannotBeWrittenIsAWarningAndTheBlocksMove) {
     EXPECT_TRUE(all_ranks(report.verified));
     EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
     const std::string expected = std::string("valet: warning: cannot write the trace to '") + path;
-    EXPECT_EQ(text.find(expected) != std::string::npos, rank() == 0) << text;
+    EXPECT_EQ(contains(text, expected), rank() == 0) << text;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), rank() == 0 ? 1 : 0) << text;
   }
 }
@@ -296,11 +288,9 @@ TEST(TraceOfAMigration, IsWantedByAllRanksOrByNone) {
   const GlobalMap map = ring_map(size(), 10, 10, 1);
   FilledMap filled(map, rank(), Shape::dense);
   const std::string path = rank() == size() - 1 ? "/dev/null" : "";
-  Options options;
-  options.trace = path;
+  const Options options{.trace = path};
   const auto refused = [](const std::string& text) {
-    return text.find("trace") != std::string::npos &&
-           text.find("on all ranks") != std::string::npos;
+    return contains(text, "trace") && contains(text, "on all ranks");
   };
   EXPECT_TRUE(all_ranks(refused(
       outcome_of([&] { (void)filled.plan(MPI_COMM_WORLD, Form::to_ranks, options); }).text)));

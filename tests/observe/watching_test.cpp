@@ -51,10 +51,9 @@ TEST(Progress, ReachesTheTotalByAnyMethodAndIsNotReportedTooOften) {
   for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic}) {
     SCOPED_TRACE(to_string(method));
     std::vector<Progress> reports;
-    Options options;
-    options.method = method;
-    options.budget_bytes = method == Method::direct ? 1 << 20 : 2000;
-    options.phased.parking = 1;
+    Options options{.budget_bytes = method == Method::direct ? 1U << 20U : 2000U,
+                    .method = method,
+                    .phased = {.parking = 1}};
     options.progress = [&](const Progress& progress) { reports.push_back(progress); };
     const Report report = move_a_ring(options);
     ASSERT_TRUE(all_ranks(!reports.empty()));
@@ -80,24 +79,20 @@ TEST(Log, HasALineForEveryMigrationThatHasFinished) {
   ASSERT_TRUE(all_ranks(listener.messages().size() == 1));
   EXPECT_EQ(listener.messages()[0].level, LogLevel::info);
   EXPECT_EQ(listener.messages()[0].message, report.to_line());
-  EXPECT_NE(report.to_line().find("500 blocks left their rank"), std::string::npos)
-      << report.to_line();
+  expect_words(report.to_line(), {"500 blocks left their rank"});
   EXPECT_EQ(report.to_line().find('\n'), std::string::npos);
 }
 
 TEST(Log, WarnsOnRankZeroInPlaceOfStandardError) {
   const Listener listener;
-  Options options;
-  options.trace = "/nowhere/at/all";
+  const Options options{.trace = "/nowhere/at/all"};
   testing::internal::CaptureStderr();
   move_a_ring(options);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   ASSERT_EQ(listener.messages().size(), rank() == 0 ? 2U : 1U);
   if (rank() != 0) return;
   EXPECT_EQ(listener.messages()[0].level, LogLevel::warning);
-  EXPECT_NE(listener.messages()[0].message.find("'/nowhere/at/all' (No such file or directory)"),
-            std::string::npos)
-      << listener.messages()[0].message;
+  expect_words(listener.messages()[0].message, {"'/nowhere/at/all' (No such file or directory)"});
 }
 
 TEST(Log, IsSilentByDefaultWhenAllIsWell) {
@@ -186,9 +181,7 @@ TEST(ProgressBar, IsDrawnOnATerminalAndWipedOff) {
     observe::ProgressBar moved = std::move(bar);  // the old one wipes nothing
   }
   const std::string shown = terminal.shown();
-  EXPECT_NE(shown.find("measuring [####################                    ] 2/4"),
-            std::string::npos)
-      << shown;
+  expect_words(shown, {"measuring [####################                    ] 2/4"});
   EXPECT_EQ(shown.substr(shown.size() - 4), "\r\033[K");
 }
 

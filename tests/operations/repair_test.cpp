@@ -6,7 +6,6 @@
 #include "counted_new.hpp"
 #include "counted_reductions.hpp"
 #include "gathered.hpp"
-#include "outcome.hpp"
 #include "promise.hpp"
 
 namespace valet::test {
@@ -181,8 +180,7 @@ TEST(Repair, MakesAMapThatMigrates) {
       static_cast<long long>(std::accumulate(data.begin(), data.end(), std::uint64_t{0})));
   const RepairResult result = repair(MPI_COMM_WORLD, count, ranks, slots);
   const BlockStorage storage{field(data.data(), slots, 1)};
-  Options options;
-  options.verify = true;
+  const Options options{.verify = true};
   const Report report = migrate(MPI_COMM_WORLD, storage, count, ranks, options);
   std::fill(data.begin() + static_cast<std::ptrdiff_t>(report.blocks_after), data.end(), 0);
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(

@@ -3,7 +3,6 @@
 // Mistakes made on the last rank only: all ranks throw the same error, whose text says what to fix,
 // and the data is as it was.
 
-#include "outcome.hpp"
 #include "partitions.hpp"
 #include <valet/p4est/transfer.hpp>
 

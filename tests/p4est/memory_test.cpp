@@ -26,9 +26,7 @@ void expect_promise(const Bytes& before, const Bytes& expected, Move&& move) {
   for (const AlltoallMethod method :
        {AlltoallMethod::automatic, AlltoallMethod::stream, AlltoallMethod::pairwise})
     for (const std::size_t budget : {std::size_t{128} << 10, std::size_t{4} << 20}) {
-      AlltoallOptions options;
-      options.method = method;
-      options.budget_bytes = budget;
+      const AlltoallOptions options{.budget_bytes = budget, .method = method};
       Bytes data = before;
       data.resize(std::max(before.size(), expected.size()));
       MPI_Comm communicator = MPI_COMM_NULL;

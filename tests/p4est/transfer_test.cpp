@@ -3,7 +3,6 @@
 // p4est is the oracle: what its transfers bring from one array to another is what stays behind in
 // one. For random forests in 2D and 3D, repartitioned several times, with ranks left empty.
 
-#include "outcome.hpp"
 #include "partitions.hpp"
 #include "promise.hpp"
 #include <valet/p4est/transfer.hpp>

@@ -26,7 +26,7 @@ void migrate_all_to_all(const Options& options) {
     blocks[static_cast<std::size_t>(r)] = static_cast<std::uint64_t>(100 * rank() + r);
   }
   asked.clear();
-  static_cast<void>(migrate(fresh, BlockStorage{field(std::span(blocks))}, ranks, map, options));
+  migrate(fresh, BlockStorage{field(std::span(blocks))}, ranks, map, options);
   MPI_Comm_free(&fresh);
   std::ranges::sort(blocks);
   for (int r = 0; r < size(); ++r)
@@ -52,8 +52,7 @@ TEST(NodeMessages, GoToRanksOfTheNodeAndToNobodyElse) {
 }
 
 TEST(NodeMessages, AreNotSentWhereNobodyWantsToShare) {
-  Options options;
-  options.share_memory = false;
+  const Options options{.share_memory = false};
   migrate_all_to_all(options);
   EXPECT_EQ(asked, std::vector<int>{});
 }

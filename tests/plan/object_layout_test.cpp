@@ -5,7 +5,6 @@
 
 #include "counted_mpi.hpp"
 #include "filled_map.hpp"
-#include "outcome.hpp"
 
 namespace valet::test {
 namespace {
@@ -131,12 +130,12 @@ TEST(ObjectLayout, PlanIsExecutedAgainAndGoesBack) {
   Plan plan = plan_case(there, objects, {});
   for (int round = 0; round < 2; ++round) {
     objects.fill();
-    static_cast<void>(execute(plan, objects.storage()));
+    execute(plan, objects.storage());
     EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
   }
   Objects returned(back.before(), back.after(), Shape::structure, 4);
-  static_cast<void>(migrate_to_layout(MPI_COMM_WORLD, returned.storage(), returned.count(),
-                                      back.from.value(), back.to));
+  migrate_to_layout(MPI_COMM_WORLD, returned.storage(), returned.count(), back.from.value(),
+                    back.to);
   EXPECT_EQ(sum_over_ranks(returned.wrong()), 0);
 }
 
@@ -150,7 +149,7 @@ TEST(ObjectLayout, ReportHasSegmentsAndPeriods) {
   const Report total = summed_over_ranks(report, MPI_COMM_WORLD);
   EXPECT_EQ(total.segments, ranks * 2 * (ranks - 1));
   EXPECT_EQ(total.periods, 4 * ranks);
-  EXPECT_NE(total.to_string().find("planned from the layout"), std::string::npos);
+  expect_words(total.to_string(), {"planned from the layout"});
 }
 
 /// What is communicated in a plan that `make` makes, on this rank.
@@ -166,9 +165,7 @@ TEST(ObjectLayout, CommunicatesEightBytesOfARankAndOneAgreement) {
   const auto ranks = static_cast<std::size_t>(size());
   const Case c{std::vector<std::uint64_t>(ranks, 60), {}, ObjectLayout::cyclic(2)};
   Objects objects(c.before(), c.after(), Shape::dense);
-  Options options;
-  options.method = Method::stream;
-  options.share_memory = false;
+  const Options options{.method = Method::stream, .share_memory = false};
   const Communication layout = communication_of([&] { return plan_case(c, objects, options); });
   // The same objects to the same slots by a map.
   std::vector<Address> addresses;
@@ -224,7 +221,7 @@ TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {
   // All to one rank, which has no room: known before, refused when it is carried out.
   Plan plan = plan_to_layout(MPI_COMM_WORLD, objects.storage(), 10, ObjectLayout::balanced(1));
   EXPECT_TRUE(all_ranks(plan.required_slots() == (rank() == 0 ? 10U * counts.size() : 0U)));
-  const Outcome full = outcome_of([&] { static_cast<void>(execute(plan, objects.storage())); });
+  const Outcome full = outcome_of([&] { execute(plan, objects.storage()); });
   expect_error(full, ErrorCode::infeasible, {});
   EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
 }
@@ -234,7 +231,7 @@ TEST(ObjectLayout, BlocksOfAnySizeAreOneBlock) {
   constexpr std::uint64_t endless = ~std::uint64_t{0};
   const Case c{counts, {}, ObjectLayout::cyclic(endless)};
   Objects objects(c.before(), c.after(), Shape::dense);
-  static_cast<void>(migrate_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.to));
+  migrate_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.to);
   EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
 }
 

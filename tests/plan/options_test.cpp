@@ -9,13 +9,7 @@ namespace {
 
 template <class Call>
 void expect_invalid(Call&& call, const std::string& word) {
-  try {
-    call();
-    FAIL() << "no error; expected one with '" << word << "'";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
-  }
+  test::expect_thrown(ErrorCode::invalid_argument, {word}, std::forward<Call>(call));
 }
 
 TEST(Options, DefaultsAreThoseOfTheManual) {
@@ -95,15 +89,11 @@ TEST(WithoutMpi, PlanningIsRefused) {
   std::array<double, 4> values{};
   const BlockStorage storage{field(values.data(), values.size())};
   const std::array<int, 4> ranks{};
-  try {
+  test::expect_thrown(ErrorCode::not_initialized, {"MPI_Init"}, [&] {
     static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, storage, Occupied(4), ranks));
-    FAIL() << "planned without MPI";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::not_initialized);
-    EXPECT_NE(std::string(error.what()).find("MPI_Init"), std::string::npos) << error.what();
-  }
+  });
   const std::array<Address, 4> addresses{};
-  EXPECT_THROW(static_cast<void>(migrate(MPI_COMM_WORLD, storage, Occupied(4), addresses)), Error);
+  EXPECT_THROW(migrate(MPI_COMM_WORLD, storage, Occupied(4), addresses), Error);
 }
 
 }  // namespace

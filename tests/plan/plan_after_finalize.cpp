@@ -4,7 +4,6 @@
 // that was never carried out. Their destructors must not call MPI any more.
 
 #include "filled_map.hpp"
-#include "outcome.hpp"
 #include <valet/valet.hpp>
 
 #include <cstdio>

@@ -17,11 +17,11 @@ long long allocations_in_third_execution(Form form, const Options& options, Shap
   Plan plan = filled.plan(MPI_COMM_WORLD, form, options);
   for (int warm_up = 0; warm_up < 2; ++warm_up) {
     filled.fill();
-    static_cast<void>(execute(plan, storage));
+    execute(plan, storage);
   }
   filled.fill();
   const long long before = new_counters().allocations;
-  static_cast<void>(execute(plan, storage));
+  execute(plan, storage);
   const long long made = new_counters().allocations - before;
   EXPECT_EQ(sum_over_ranks(filled.wrong(form, options.order)), 0);
   return sum_over_ranks(made);
@@ -38,8 +38,7 @@ TEST(PlanAllocations, ExecutingAgainMakesNone) {
     for (const std::size_t budget : {100, 1000, 4 << 20}) {
       SCOPED_TRACE("shape " + std::to_string(static_cast<int>(shape)) + ", budget " +
                    std::to_string(budget));
-      Options options;
-      options.budget_bytes = budget;
+      Options options{.budget_bytes = budget};
       EXPECT_EQ(allocations_in_third_execution(Form::to_ranks, options, shape), 0) << "fill";
       EXPECT_EQ(allocations_in_third_execution(Form::to_slots, options, shape), 0) << "slots";
       options.order = Order::stable;
@@ -50,21 +49,18 @@ TEST(PlanAllocations, ExecutingAgainMakesNone) {
 TEST(PlanAllocations, ExecutingAgainWithABudgetOfOneBlockMakesNone) {
   for (const Shape shape : all_shapes) {
     SCOPED_TRACE("shape " + std::to_string(static_cast<int>(shape)));
-    Options options;
-    options.budget_bytes = 48;
+    const Options options{.budget_bytes = 48};
     EXPECT_EQ(allocations_in_third_execution(Form::to_ranks, options, shape), 0);
   }
 }
 
 TEST(PlanAllocations, ExecutingAgainWithVerificationMakesNone) {
-  Options options;
-  options.verify = true;
+  const Options options{.verify = true};
   EXPECT_EQ(allocations_in_third_execution(Form::to_ranks, options, Shape::structure), 0);
 }
 
 TEST(PlanAllocations, ExecutingDirectAgainMakesNone) {
-  Options options;
-  options.method = Method::direct;
+  const Options options{.method = Method::direct};
   EXPECT_EQ(allocations_in_third_execution(Form::to_slots, options, Shape::structure), 0);
 }
 

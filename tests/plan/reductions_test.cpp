@@ -48,9 +48,7 @@ TEST(Reductions, APlanTakesTwoWhateverTheOrder) {
   Numbers numbers;
   for (const Method method : {Method::stream, Method::direct, Method::automatic})
     for (const Order order : {Order::any, Order::fill, Order::stable}) {
-      Options options;
-      options.method = method;
-      options.order = order;
+      const Options options{.method = method, .order = order};
       static_cast<void>(plan_of(numbers, options));  // measures, and fills the pool
       const Calls calls = collective_calls([&] { static_cast<void>(plan_of(numbers, options)); });
       EXPECT_EQ(calls, planning) << to_string(method) << ", " << to_string(order);
@@ -63,10 +61,8 @@ TEST(Reductions, AMigrationTakesOneMore) {
   const Options options;
   Calls calls;
   for (int k = 0; k < 2; ++k)
-    calls = collective_calls([&] {
-      static_cast<void>(
-          migrate(MPI_COMM_WORLD, numbers.storage, blocks_each, scattered_map(), options));
-    });
+    calls = collective_calls(
+        [&] { migrate(MPI_COMM_WORLD, numbers.storage, blocks_each, scattered_map(), options); });
   EXPECT_EQ(calls, (Calls{{"Allreduce", 3}, {"Ibarrier", 1}}));
 }
 
@@ -89,8 +85,8 @@ TEST(Reductions, PlansThatRanksGiveBackInDifferentOrdersCostOneMore) {
   Plan other = plan_of(others, options);
   std::iota(numbers.blocks.begin(), numbers.blocks.end(), 0);
   std::iota(others.blocks.begin(), others.blocks.end(), 0);
-  static_cast<void>(execute(*next, numbers.storage));
-  static_cast<void>(execute(other, others.storage));
+  execute(*next, numbers.storage);
+  execute(other, others.storage);
   EXPECT_TRUE(all_ranks(numbers.blocks == others.blocks));
 }
 

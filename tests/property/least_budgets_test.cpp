@@ -5,7 +5,6 @@
 
 #include "moved_arrays.hpp"
 #include "named_budget.hpp"
-#include "outcome.hpp"
 
 namespace valet::test {
 namespace {
@@ -61,8 +60,8 @@ TEST(LeastBudgets, BlocksOfDifferentSizes) {
       ragged.block_capacity = lengths.size();
       std::vector<Field> fields;
       for (std::vector<int>& column : more) fields.push_back(field(column));
-      migrate(MPI_COMM_WORLD, RaggedStorage(std::vector<RaggedField>{ragged}, fields), count,
-              std::span<const int>(to), {.budget_bytes = budget});
+      migrate(MPI_COMM_WORLD, RaggedStorage(std::vector<RaggedField>{ragged}, fields), count, to,
+              {.budget_bytes = budget});
       std::vector<std::uint64_t> sums(count, 0);
       for (std::size_t k = 0; k < count * 3000 / 8; ++k) ++sums[bytes[k]];
       return std::ranges::all_of(sums, [](std::uint64_t sum) { return sum == 3000 / 8; });

@@ -10,7 +10,6 @@
 #include "delayed_mpi.hpp"
 #include "filled_map.hpp"
 #include "named_budget.hpp"
-#include "outcome.hpp"
 #include "random_options.hpp"
 
 namespace valet::test {

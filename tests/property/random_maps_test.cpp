@@ -8,7 +8,6 @@
 
 #include "delayed_mpi.hpp"
 #include "filled_map.hpp"
-#include "outcome.hpp"
 #include "random_options.hpp"
 
 namespace valet::test {

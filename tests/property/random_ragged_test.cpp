@@ -9,7 +9,6 @@
 
 #include "delayed_mpi.hpp"
 #include "named_budget.hpp"
-#include "outcome.hpp"
 #include "pages/page_sizes.hpp"
 #include "promise.hpp"
 #include "ragged_case.hpp"

@@ -162,18 +162,10 @@ TEST(Heuristic, NamesAreReadBack) {
 }
 
 TEST(Heuristic, UnknownNameIsRefusedWithTheKnownOnes) {
-  try {
-    (void)parse_heuristic("best_fit");
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_NE(std::string(error.what())
-                  .find("unknown heuristic 'best_fit'; known: first_fit, "
-                        "max_first, random, fortune_wheel, min_max, "
-                        "continuous"),
-              std::string::npos)
-        << error.what();
-  }
+  valet::test::expect_thrown(ErrorCode::invalid_argument,
+                             {"unknown heuristic 'best_fit'; known: first_fit, max_first, random, "
+                              "fortune_wheel, min_max, continuous"},
+                             [] { (void)parse_heuristic("best_fit"); });
 }
 
 }  // namespace

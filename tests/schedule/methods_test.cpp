@@ -45,14 +45,8 @@ TEST(Methods, TheListNamesTheRowsInTheirOrderWithTheirValuesInC) {
 TEST(Methods, TheChoiceAmongThemIsNoneOfThem) {
   EXPECT_EQ(find_traits(Method::automatic), nullptr);
   EXPECT_STREQ(to_string(static_cast<Method>(77)), "unknown");
-  try {
-    static_cast<void>(traits_of(static_cast<Method>(77)));
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-    EXPECT_NE(std::string(error.what()).find("method 77 moves no blocks"), std::string::npos)
-        << error.what();
-  }
+  valet::test::expect_thrown(ErrorCode::invalid_argument, {"method 77 moves no blocks"},
+                             [] { static_cast<void>(traits_of(static_cast<Method>(77))); });
 }
 
 TEST(Methods, KnowWhatTheyNeed) {
@@ -63,8 +57,7 @@ TEST(Methods, KnowWhatTheyNeed) {
     EXPECT_EQ(row->budget == BudgetRule::everything, row->method == Method::direct) << row->name;
     EXPECT_EQ(row->messages == MessageRule::phased, row->method == Method::phased) << row->name;
   }
-  Options parking;
-  parking.phased.parking = 1;
+  const Options parking{.phased = {.parking = 1}};
   EXPECT_TRUE(traits_of(Method::phased).has_root(parking));
   EXPECT_FALSE(traits_of(Method::phased).has_root(options));
 }

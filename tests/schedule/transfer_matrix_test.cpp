@@ -8,15 +8,7 @@
 namespace valet::schedule {
 namespace {
 
-void expect_error(ErrorCode code, const std::string& part, const std::function<void()>& call) {
-  try {
-    call();
-    ADD_FAILURE() << "accepted: " << part;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
-}
+using valet::test::expect_thrown;
 
 TEST(TransferMatrix, SortsAddsAndDropsWhatStays) {
   const TransferMatrix matrix(
@@ -38,10 +30,10 @@ TEST(TransferMatrix, TotalsAreRowAndColumnSums) {
 }
 
 TEST(TransferMatrix, RefusesWhatDoesNotFit) {
-  expect_error(ErrorCode::rank_out_of_range, "from rank 1 to rank 3, but there are 3 ranks", [] {
+  expect_thrown(ErrorCode::rank_out_of_range, {"from rank 1 to rank 3, but there are 3 ranks"}, [] {
     const TransferMatrix matrix(3, {{1, 3, 1}});
   });
-  expect_error(ErrorCode::invalid_argument, "more than 2^60 blocks to move", [] {
+  expect_thrown(ErrorCode::invalid_argument, {"more than 2^60 blocks to move"}, [] {
     const TransferMatrix matrix(2, {{0, 1, most_blocks}, {1, 0, 1}});
   });
 }
@@ -49,18 +41,18 @@ TEST(TransferMatrix, RefusesWhatDoesNotFit) {
 TEST(Feasibility, NamesTheRankAndWhatItLacks) {
   const TransferMatrix matrix(3, {{0, 1, 9}, {1, 0, 2}});
   EXPECT_NO_THROW(check_feasible(matrix, std::vector<std::uint64_t>{0, 7, 0}));
-  expect_error(ErrorCode::infeasible,
-               "rank 1 receives 9 blocks, sends 2 and has 4 free slots: it needs 3 more", [&] {
-                 check_feasible(matrix, std::vector<std::uint64_t>{0, 4, 0});
-               });
-  expect_error(ErrorCode::invalid_argument, "given for 2 ranks, but 3 take part", [&] {
+  expect_thrown(ErrorCode::infeasible,
+                {"rank 1 receives 9 blocks, sends 2 and has 4 free slots: it needs 3 more"}, [&] {
+                  check_feasible(matrix, std::vector<std::uint64_t>{0, 4, 0});
+                });
+  expect_thrown(ErrorCode::invalid_argument, {"given for 2 ranks, but 3 take part"}, [&] {
     check_feasible(matrix, std::vector<std::uint64_t>{0, 7});
   });
 }
 
 TEST(Feasibility, NothingMovesWithoutAFreeSlot) {
   const TransferMatrix swap(2, {{0, 1, 1}, {1, 0, 1}});
-  expect_error(ErrorCode::infeasible, "no rank has a free slot", [&] {
+  expect_thrown(ErrorCode::infeasible, {"no rank has a free slot"}, [&] {
     check_feasible(swap, std::vector<std::uint64_t>{0, 0});
   });
   EXPECT_NO_THROW(check_feasible(TransferMatrix(2, {}), std::vector<std::uint64_t>{0, 0}));

@@ -2,7 +2,7 @@
 
 // Gather, scatter and copy against a byte-by-byte reading of the fields' description.
 
-#include "outcome.hpp"
+#include "test_comm.hpp"
 #include <valet/detail/host_fields.hpp>
 
 namespace valet::test {

@@ -110,8 +110,7 @@ TEST(JoinedBackend, SaysWhatIsWrongWithItsParts) {
   const JoinedBackend uneven(BlockStorage{field(ten)}, BlockStorage{field(nine)});
   ASSERT_TRUE(uneven.diagnostic());
   EXPECT_EQ(uneven.diagnostic()->code, ErrorCode::field_mismatch);
-  EXPECT_NE(uneven.diagnostic()->text.find("9 slots, the storage 10"), std::string::npos)
-      << uneven.diagnostic()->text;
+  expect_words(uneven.diagnostic()->text, {"9 slots, the storage 10"});
   int* const missing = nullptr;
   const JoinedBackend without(BlockStorage{field(ten)}, BlockStorage{field(missing, 10)});
   ASSERT_TRUE(without.diagnostic());

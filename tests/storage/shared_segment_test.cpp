@@ -28,7 +28,7 @@ class SharedSegments : public testing::Test {
 bool is_mapped() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);)
-    if (line.find("memfd:valet") != std::string::npos) return true;
+    if (test::contains(line, "memfd:valet")) return true;
   return false;
 }
 

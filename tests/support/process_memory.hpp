@@ -3,10 +3,9 @@
 
 /// What the system says of this process's memory.
 
-#include <cstddef>
+#include "testing.hpp"
+
 #include <fstream>
-#include <limits>
-#include <string>
 
 namespace valet::test {
 
@@ -36,7 +35,7 @@ inline std::size_t mapped_shared_bytes() {
   std::ifstream maps("/proc/self/maps");
   std::size_t bytes = 0;
   for (std::string line; std::getline(maps, line);) {
-    if (line.find("memfd:valet") == std::string::npos) continue;
+    if (!contains(line, "memfd:valet")) continue;
     std::size_t end_at = 0;
     const std::size_t begin = std::stoull(line, &end_at, 16);
     bytes += std::stoull(line.substr(end_at + 1), nullptr, 16) - begin;

@@ -44,6 +44,24 @@ inline bool is_odd() { return rank() == odd_rank(); }
 /// How an error names it.
 inline std::string odd_name() { return "rank " + std::to_string(odd_rank()) + ": "; }
 
+/// Whether all ranks have the code and the text of rank 0. Collective.
+inline bool same_on_all_ranks(const Outcome& outcome) {
+  std::array<int, 2> head{static_cast<int>(outcome.code), static_cast<int>(outcome.text.size())};
+  MPI_Bcast(head.data(), 2, MPI_INT, 0, MPI_COMM_WORLD);
+  std::string text = outcome.text;
+  text.resize(static_cast<std::size_t>(head[1]));
+  MPI_Bcast(text.data(), head[1], MPI_CHAR, 0, MPI_COMM_WORLD);
+  return all_ranks(head[0] == static_cast<int>(outcome.code) && text == outcome.text);
+}
+
+/// Expects an error that is the same on all ranks, with these words. Collective.
+inline void expect_error(const Outcome& outcome, ErrorCode code,
+                         const std::vector<std::string>& words) {
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << "this rank says: " << outcome.text;
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  expect_words(outcome.text, words);
+}
+
 /// A communicator of all ranks, with which nothing is known or kept yet. Collective.
 class OwnComm {
  public:

@@ -36,6 +36,43 @@
 
 namespace valet::test {
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Expects each of the words in a text.
+inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
+    EXPECT_TRUE(contains(text, word)) << "no '" << word << "' in: " << text;
+}
+
+/// The error a call threw; success when it returned.
+struct Outcome {
+  ErrorCode code = ErrorCode::success;
+  std::string text;
+};
+
+template <class Call>
+Outcome outcome_of(Call&& call) {
+  try {
+    std::forward<Call>(call)();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  } catch (const std::exception& error) {
+    return {ErrorCode::internal, std::string("not a valet::Error: ") + error.what()};
+  }
+  return {};
+}
+
+/// Expects that a call throws an error with these words. @return Its text.
+template <class Call>
+std::string expect_thrown(ErrorCode code, const std::vector<std::string>& words, Call&& call) {
+  const Outcome outcome = outcome_of(std::forward<Call>(call));
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  expect_words(outcome.text, words);
+  return outcome.text;
+}
+
 /// For INSTANTIATE_TEST_SUITE_P: tests are called as their parameter says, or its member `name`.
 struct ParameterName {
   template <class Parameter>

@@ -4,7 +4,6 @@
 // parts, coordinates and weights of any size, objects at one place, ranks without objects.
 
 #include "gathered.hpp"
-#include "outcome.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
 namespace valet::test {
@@ -99,8 +98,7 @@ TEST(Extremes, EndWithEveryObjectSomewhere) {
     if (rank() == 0 && std::getenv("VALET_TEST_TELL") != nullptr)
       std::fprintf(stderr, "%d: %s\n", static_cast<int>(k), extreme.text().c_str());
     Cloud cloud(extreme, random());
-    RebalancerOptions options;
-    options.method = extreme.method;
+    RebalancerOptions options{.method = extreme.method};
     if (extreme.granularity > 0) options.granularity = extreme.granularity;
     if (extreme.local_parts > 0)
       options.parameters = {{"NUM_LOCAL_PARTS", std::to_string(rank() % 3)}};

@@ -4,7 +4,6 @@
 // promised, cuts are where Zoltan made them, and a granularity of 1 is a partition of objects.
 
 #include "gathered.hpp"
-#include "outcome.hpp"
 #include "places.hpp"
 #include "zoltan_lists.hpp"
 #include <valet/zoltan/rebalancer.hpp>
@@ -96,11 +95,7 @@ double largest_over_mean(double value) {
 
 class Cells : public ::testing::TestWithParam<const char*> {
  protected:
-  static RebalancerOptions options() {
-    RebalancerOptions options;
-    options.method = GetParam();
-    return options;
-  }
+  static RebalancerOptions options() { return {.method = GetParam()}; }
   static bool cuts_planes() { return std::string(GetParam()) != "HSFC"; }
 };
 
@@ -230,9 +225,7 @@ struct Stock {
 TEST(Granularity, OfOneIsZoltansPartitionOfTheObjects) {
   for (const char* const method : {"RCB", "RIB", "HSFC"}) {
     const Cloud cloud(Spread::dense_corner, Holders::even);
-    RebalancerOptions options;
-    options.method = method;
-    options.granularity = 1;
+    const RebalancerOptions options{.method = method, .granularity = 1};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     cloud.tell(rebalancer);
     Partition partition = rebalancer.partition(cloud.count);
@@ -243,8 +236,7 @@ TEST(Granularity, OfOneIsZoltansPartitionOfTheObjects) {
 }
 
 TEST(Granularity, OfZeroIsRefused) {
-  RebalancerOptions options;
-  options.granularity = 0;
+  const RebalancerOptions options{.granularity = 0};
   const Outcome outcome = outcome_of([&] { const Rebalancer rebalancer(MPI_COMM_WORLD, options); });
   expect_error(outcome, ErrorCode::invalid_argument, {"granularity of 0"});
 }
@@ -308,8 +300,7 @@ TEST(Granularity, TheSameCellsForAnyBudget) {
   std::vector<std::uint64_t> first;
   for (const std::size_t budget : {std::size_t{1} << 16, std::size_t{8} << 20}) {
     Cloud cloud(Spread::dense_corner);
-    RebalancerOptions options;
-    options.migration.budget_bytes = budget;
+    const RebalancerOptions options{.migration = {.budget_bytes = budget}};
     rebalance(cloud, options);
     const std::vector<std::uint64_t> ids(cloud.id.data(), cloud.id.data() + cloud.count);
     if (first.empty()) first = ids;

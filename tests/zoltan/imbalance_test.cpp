@@ -5,7 +5,6 @@
 // than one object above the mean; where one is, the call says so. Each distribution with each
 // method, and all combinations with VALET_TEST_CASES=360.
 
-#include "expect_words.hpp"
 #include "places.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -150,8 +149,7 @@ TEST(Imbalance, IsAsPromisedForEveryDistributionMethodWeightingAndNumberOfParts)
     const Case c = Case::number(k);
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(k)) + ": " + c.text());
     const Objects objects(c);
-    RebalancerOptions options;
-    options.method = c.method;
+    RebalancerOptions options{.method = c.method};
     if (c.more_parts) options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(c.parts())}};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     const std::uint64_t count = objects.weight.size();
@@ -191,8 +189,7 @@ TEST(Imbalance, IsEvenedOutAmongPartsOnTheRanksWhereZoltanHasThem) {
         global(5 * size()),
         std::pair(std::string("NUM_LOCAL_PARTS"), std::to_string((rank() + 1) % 3))}) {
     SCOPED_TRACE(parts.first + " = " + parts.second);
-    RebalancerOptions options;
-    options.parameters = {parts, {"REMAP", "0"}};
+    RebalancerOptions options{.parameters = {parts, {"REMAP", "0"}}};
     const std::vector<unsigned> of_zoltan = ranks_of_parts(evenly_spread, options);
     options.method = "HSFC";
     const std::vector<unsigned> dealt = ranks_of_parts(at_one_place, options);
@@ -208,8 +205,7 @@ TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
     if (level == LogLevel::warning) logged = message;
   });
   const Objects objects({distributions[6], weightings[0], "HSFC", false});
-  RebalancerOptions options;
-  options.method = "HSFC";
+  RebalancerOptions options{.method = "HSFC"};
   options.granularity = 1;  // as Zoltan does it: everything is in one part
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   const std::uint64_t count = objects.weight.size();
@@ -227,8 +223,7 @@ TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
 TEST(Imbalance, ThatIsHigherBecauseOfHeavyCellsIsAWarningWithWhatToDo) {
   if (size() == 1) return;
   const Objects objects({distributions[13], weightings[0], "HSFC", false});
-  RebalancerOptions options;
-  options.method = "HSFC";
+  RebalancerOptions options{.method = "HSFC"};
   options.granularity = ~std::uint64_t{0};  // where most objects are, each rank has few cells
   options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(20 * size())}};
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
@@ -252,8 +247,7 @@ TEST(Imbalance, ThatIsHigherThanBeforeIsAWarningOfTheCall) {
                 0
             ? 1
             : 0;
-  RebalancerOptions options;
-  options.method = "CYCLIC";
+  const RebalancerOptions options{.method = "CYCLIC"};
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   rebalancer.weights(array_columns(weight.data(), weight.size(), 1));
   const Partition partition = rebalancer.partition(weight.size());

@@ -5,7 +5,6 @@
 // upper half are nine times the work, so that the lowest rank gets too many.
 
 #include "gathered.hpp"
-#include "outcome.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
 namespace valet::test {
@@ -58,10 +57,7 @@ struct Objects {
 constexpr std::uint64_t few_slots = each + 10;
 
 RebalancerOptions options_of(WhenInfeasible when) {
-  RebalancerOptions options;
-  options.when_infeasible = when;
-  options.migration.verify = true;
-  return options;
+  return {.when_infeasible = when, .migration = {.verify = true}};
 }
 
 Outcome outcome_of_rebalance(Objects& objects, const RebalancerOptions& options) {

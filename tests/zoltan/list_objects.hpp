@@ -65,12 +65,7 @@ class ListObjects {
     if (with_exports) result.exports = exports.list();
     return result;
   }
-  [[nodiscard]] zoltan::ListOptions options() {
-    zoltan::ListOptions result;
-    result.parts = parts;
-    result.global_ids = gids;
-    return result;
-  }
+  [[nodiscard]] zoltan::ListOptions options() { return {.parts = parts, .global_ids = gids}; }
 
   /// Whether nothing has moved.
   [[nodiscard]] bool is_unchanged() const {

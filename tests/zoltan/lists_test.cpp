@@ -137,11 +137,8 @@ class ListedMesh {
   }
 
   [[nodiscard]] ListOptions options() {
-    ListOptions result;
-    result.parts = parts;
-    result.global_ids = gids;
-    result.migration.verify = true;
-    result.migration.budget_bytes = 8192;
+    ListOptions result{
+        .migration = {.budget_bytes = 8192, .verify = true}, .parts = parts, .global_ids = gids};
     if (client.words().lid == 0)
       result.slot_of = [this](const ZOLTAN_ID_TYPE* gid, const ZOLTAN_ID_TYPE*) {
         return slots.at(client.triangle_of(gid));

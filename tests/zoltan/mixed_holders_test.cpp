@@ -100,8 +100,7 @@ class MixedHolders : public ::testing::TestWithParam<const char*> {
     SCOPED_TRACE(seed_note() + ", " + text_of(mixture) + (weighted ? ", weighted" : ""));
     Objects objects(mixture);
     if (objects.total == 0) return;
-    RebalancerOptions options;
-    options.method = GetParam();
+    const RebalancerOptions options{.method = GetParam()};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     objects.tell(rebalancer, weighted);
     const RebalanceResult result = rebalancer.rebalance(objects.count, storage(objects));

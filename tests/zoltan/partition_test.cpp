@@ -162,10 +162,9 @@ class Graphs : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Graphs, OfTheApplicationAreCutFewTimes) {
   Mesh mesh;
-  RebalancerOptions options;
-  options.method = GetParam();
-  options.migration.budget_bytes = 4096;
-  options.parameters = {{"LB_APPROACH", "PARTITION"}, {"SEED", "1"}};
+  const RebalancerOptions options{.method = GetParam(),
+                                  .parameters = {{"LB_APPROACH", "PARTITION"}, {"SEED", "1"}},
+                                  .migration = {.budget_bytes = 4096}};
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   rebalancer.global_ids(array_columns(mesh.name.data(), vertices, 1));
   register_queries(rebalancer, mesh);

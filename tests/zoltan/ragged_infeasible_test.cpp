@@ -4,7 +4,6 @@
 // or carried out in storages that the application enlarges. What goes wrong is one error on all
 // ranks, and nothing has moved. All objects start on the first rank, and no other has any room.
 
-#include "outcome.hpp"
 #include "ragged_objects.hpp"
 
 namespace valet::test {
@@ -34,7 +33,7 @@ struct Crowded : RaggedObjects {
     return outcome_of([&] {
       Rebalancer rebalancer(MPI_COMM_WORLD, options);
       tell(rebalancer);
-      static_cast<void>(rebalancer.rebalance(blocks.size(), storage()));
+      rebalancer.rebalance(blocks.size(), storage());
     });
   }
 };
@@ -42,10 +41,7 @@ struct Crowded : RaggedObjects {
 using Grow = std::function<RaggedStorage(const RaggedRoom&)>;
 
 RebalancerOptions growing_by(Grow grow) {
-  RebalancerOptions options;
-  options.when_infeasible = WhenInfeasible::grow;
-  options.grow_ragged = std::move(grow);
-  return options;
+  return {.when_infeasible = WhenInfeasible::grow, .grow_ragged = std::move(grow)};
 }
 
 void expect_error(Crowded& objects, const Outcome& outcome, ErrorCode code,
@@ -173,8 +169,7 @@ TEST(RaggedInfeasible, NeedsAFunctionThatGrowsSlotsForBlocksOfOneSize) {
     Rebalancer rebalancer(MPI_COMM_WORLD,
                           growing_by([&](const RaggedRoom&) { return objects.storage(); }));
     objects.tell(rebalancer);
-    static_cast<void>(rebalancer.rebalance(objects.blocks.size(),
-                                           {field(objects.names), field(objects.places, 2)}));
+    rebalancer.rebalance(objects.blocks.size(), {field(objects.names), field(objects.places, 2)});
   });
   expect_error(objects, outcome, ErrorCode::invalid_argument,
                {"rank 0: ", "there is no RebalancerOptions::grow;"});
@@ -212,7 +207,7 @@ TEST(RaggedErrors, NameBytesThatCannotBeWeights) {
       Rebalancer rebalancer(MPI_COMM_WORLD);
       objects.tell(rebalancer);
       rebalancer.weights(zoltan::block_bytes(field));
-      static_cast<void>(rebalancer.rebalance(objects.blocks.size(), objects.storage()));
+      rebalancer.rebalance(objects.blocks.size(), objects.storage());
     });
     expect_error(objects, outcome, code, {text});
   };

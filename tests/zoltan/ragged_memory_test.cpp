@@ -75,10 +75,7 @@ void expect_within(const Report& report, const Blocks& blocks, std::uint64_t bes
 class RaggedPartition : public ::testing::TestWithParam<const char*> {};
 
 RebalancerOptions options_of(const char* method) {
-  RebalancerOptions options;
-  options.method = method;
-  options.migration.budget_bytes = budget;
-  return options;
+  return {.method = method, .migration = {.budget_bytes = budget}};
 }
 
 TEST_P(RaggedPartition, AndItsMigrationAreWithinThePromise) {
@@ -123,8 +120,7 @@ TEST(RaggedMemory, OfListsIsAMapMore) {
   zoltan::PartitionLists lists;
   lists.exports = exports.list();
   lists.exports.parts = nullptr;
-  zoltan::ListOptions options;
-  options.migration.budget_bytes = budget;
+  const zoltan::ListOptions options{.migration = {.budget_bytes = budget}};
   const RaggedStorage storage = blocks.storage();
   const AskedBytes asked;
   const auto done = zoltan::migrate(MPI_COMM_WORLD, lists, each, storage, options);

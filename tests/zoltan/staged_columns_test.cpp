@@ -5,7 +5,7 @@
 
 #include "fake_gpu.hpp"
 #include "kokkos_environment.hpp"
-#include "outcome.hpp"
+#include "test_comm.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -94,9 +94,8 @@ class Ways : public ::testing::TestWithParam<Way> {};
 TEST_P(Ways, PartitionWithoutACopyOfAllNumbers) {
   SCOPED_TRACE(seed_note());
   const Cloud cloud;
-  RebalancerOptions options;
-  options.method = GetParam().method;
-  options.granularity = GetParam().granularity;
+  const RebalancerOptions options{.method = GetParam().method,
+                                  .granularity = GetParam().granularity};
   Rebalancer on_host(MPI_COMM_WORLD, options);
   on_host.coordinates(valet::ref(cloud.place));
   if (GetParam().weighted) on_host.weights(valet::ref(cloud.weight));
@@ -132,8 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Zoltan, Ways,
 
 TEST(StagedRebalance, MovesWhatItPartitions) {
   const Cloud cloud;
-  RebalancerOptions options;
-  options.migration.verify = true;
+  const RebalancerOptions options{.migration = {.verify = true}};
   Rebalancer on_host(MPI_COMM_WORLD, options);
   on_host.coordinates(valet::ref(cloud.place));
   on_host.weights(valet::ref(cloud.weight));
@@ -197,9 +195,7 @@ TEST(StagedRebalance, ThatCannotReadIsAnErrorOfAllRanks) {
   const Cloud cloud;
   for (const Way& way : {Way{"", "RCB", true, {}}, Way{"", "HSFC", true, {}},
                          Way{"", "RCB", true, 1}, Way{"", "BLOCK", true, {}}}) {
-    RebalancerOptions options;
-    options.method = way.method;
-    options.granularity = way.granularity;
+    const RebalancerOptions options{.method = way.method, .granularity = way.granularity};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     rebalancer.coordinates(valet::ref(cloud.gpu_place));
     rebalancer.weights(valet::ref(cloud.gpu_weight));

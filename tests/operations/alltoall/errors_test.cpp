@@ -4,7 +4,7 @@
 // error, whose text says what to fix, and the data is as it was.
 
 #include "named_budget.hpp"
-#include "outcome.hpp"
+#include "test_comm.hpp"
 
 namespace valet::test {
 namespace {
@@ -20,11 +20,10 @@ struct Call {
     good_method = method;
   }
   void run() {
-    static_cast<void>(alltoallv_in_place(
-        MPI_COMM_WORLD,
-        {memory.data(), buffer_bytes.value_or(memory.size() * sizeof(std::uint64_t)),
-         element_bytes},
-        send, recv, options));
+    alltoallv_in_place(MPI_COMM_WORLD,
+                       {memory.data(), buffer_bytes.value_or(memory.size() * sizeof(std::uint64_t)),
+                        element_bytes},
+                       send, recv, options);
   }
 
   std::vector<std::int64_t> send = std::vector<std::int64_t>(static_cast<std::size_t>(size()), 10);
@@ -177,15 +176,14 @@ TEST_P(AlltoallErrors, NoBuffer) {
   Call call(GetParam());
   if (is_odd()) {
     const Outcome outcome = outcome_of([&] {
-      static_cast<void>(
-          alltoallv_in_place(MPI_COMM_WORLD, {nullptr, 800, 8}, call.send, {}, call.options));
+      alltoallv_in_place(MPI_COMM_WORLD, {nullptr, 800, 8}, call.send, {}, call.options);
     });
     EXPECT_EQ(outcome.code, ErrorCode::inaccessible_memory) << outcome.text;
   } else {
     call.recv.clear();
     const Outcome outcome = outcome_of([&] { call.run(); });
     EXPECT_EQ(outcome.code, ErrorCode::inaccessible_memory) << outcome.text;
-    EXPECT_NE(outcome.text.find("null pointer"), std::string::npos) << outcome.text;
+    expect_words(outcome.text, {"null pointer"});
   }
 }
 
@@ -260,9 +258,7 @@ TEST(AlltoallMethodNames, AreParsedInAnyCaseAndOthersRefused) {
   for (const char* name : {"", "bitoni", "bitonics", "phased"}) {
     const Outcome outcome = outcome_of([&] { static_cast<void>(parse_alltoall_method(name)); });
     EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-    EXPECT_NE(outcome.text.find("automatic, stream, swaps, bitonic, pairwise, direct"),
-              std::string::npos)
-        << outcome.text;
+    expect_words(outcome.text, {"automatic, stream, swaps, bitonic, pairwise, direct"});
   }
 }
 

@@ -30,9 +30,7 @@ TEST_P(AlltoallMemory, IsWithinThePromiseAndKnownToTheLedger) {
   for (const std::size_t budget : {std::size_t{192} << 10, std::size_t{4} << 20}) {
     const std::vector<std::int64_t> send = counts(200'000 / size() * size());
     std::vector<std::uint32_t> memory(200'000);
-    AlltoallOptions options;
-    options.method = GetParam();
-    options.budget_bytes = budget;
+    const AlltoallOptions options{.budget_bytes = budget, .method = GetParam()};
     Report report;
     for (int repeat = 0; repeat < 2; ++repeat) {  // once to fill caches of MPI
       const std::ptrdiff_t before = new_counters().live_bytes;
@@ -57,9 +55,7 @@ void expect_promise(AlltoallMethod method, std::size_t budget) {
   const auto ranks = static_cast<std::uint64_t>(size());
   const std::vector<std::int64_t> send = counts(200'000 / size() * size());
   std::vector<std::uint32_t> memory(200'000);
-  AlltoallOptions options;
-  options.method = method;
-  options.budget_bytes = budget;
+  const AlltoallOptions options{.budget_bytes = budget, .method = method};
   const OwnComm communicator;
   const AskedBytes asked;
   const Report report =
@@ -91,8 +87,7 @@ TEST_P(AlltoallMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
   for (std::size_t k = 0; k < memory.size(); ++k)
     memory[k] = k ^ (static_cast<std::uint64_t>(rank()) << 60);
   const std::vector<std::int64_t> send = counts(16 * mebibyte - 2);
-  AlltoallOptions options;
-  options.method = GetParam();
+  const AlltoallOptions options{.method = GetParam()};
   EXPECT_TRUE(restart_resident_peak());
   const long long still = status_bytes("VmHWM");
   const Report report =
@@ -123,8 +118,7 @@ TEST(AlltoallKeptMemory, ServesPlansAndCallsOfOneCommunicator) {
               memory[k] == ((k / each) << 32) + static_cast<std::size_t>(rank()) * each + k % each;
     return all_ranks(right);
   };
-  Options plain;
-  plain.method = Method::stream;
+  const Options plain{.method = Method::stream};
   const std::vector<int> next(memory.size(), (rank() + 1) % size());
   const auto make_plan = [&] {
     return std::make_unique<Plan>(
@@ -136,14 +130,13 @@ TEST(AlltoallKeptMemory, ServesPlansAndCallsOfOneCommunicator) {
     // A plan that lives on some ranks only, and is used by all of them before.
     if (round % 3 == 0) {
       plan = make_plan();
-      static_cast<void>(execute(*plan, BlockStorage{field(memory.data(), memory.size(), 1)}));
+      execute(*plan, BlockStorage{field(memory.data(), memory.size(), 1)});
       if (round % 2 == rank() % 2) plan.reset();
     }
     for (const AlltoallMethod method : {AlltoallMethod::stream, AlltoallMethod::automatic}) {
-      AlltoallOptions options;
-      options.method = method;
-      options.keep_memory = round % 5 != 4;
-      options.budget_bytes = std::size_t{round % 4 == 3 ? 1U : 4U} << 20;
+      const AlltoallOptions options{.budget_bytes = std::size_t{round % 4 == 3 ? 1U : 4U} << 20,
+                                    .keep_memory = round % 5 != 4,
+                                    .method = method};
       fill();
       const std::vector<std::int64_t> send(ranks, each);
       const Report report = alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8},
@@ -169,8 +162,8 @@ TEST(AlltoallKeptMemory, IsGivenBackByOneRankAlone) {
   std::vector<std::uint64_t> memory(count_between(1) * ranks);
   for (int round = 0; round < 4; ++round) {
     std::ranges::fill(memory, static_cast<std::uint64_t>(rank() + round));
-    static_cast<void>(alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8}, send,
-                                         {}, AlltoallOptions{}));
+    alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8}, send, {},
+                       AlltoallOptions{});
     const std::uint64_t* next = memory.data();
     bool right = true;
     for (std::size_t from = 0; from < ranks; ++from)
@@ -188,11 +181,8 @@ std::size_t mapped_after(MPI_Comm communicator, AlltoallMethod method, std::size
   std::vector<std::uint64_t> memory(elements * static_cast<std::size_t>(size()));
   const std::vector<std::int64_t> send(static_cast<std::size_t>(size()),
                                        static_cast<std::int64_t>(elements));
-  AlltoallOptions options;
-  options.method = method;
-  options.keep_memory = keeps;
-  static_cast<void>(
-      alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8}, send, {}, options));
+  const AlltoallOptions options{.keep_memory = keeps, .method = method};
+  alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8}, send, {}, options);
   return mapped_shared_bytes();
 }
 
@@ -222,9 +212,7 @@ TEST(AlltoallMemoryOfSwaps, DoesNotGrowWithABudgetThatNothingFills) {
        {AlltoallMethod::swaps, AlltoallMethod::bitonic, AlltoallMethod::pairwise}) {
     std::vector<std::uint64_t> memory(static_cast<std::size_t>(elements * size()));
     const std::vector<std::int64_t> send(static_cast<std::size_t>(size()), elements);
-    AlltoallOptions options;
-    options.method = method;
-    options.budget_bytes = std::size_t{64} << 30;
+    const AlltoallOptions options{.budget_bytes = std::size_t{64} << 30, .method = method};
     const Report report = alltoallv_in_place(MPI_COMM_WORLD, {memory.data(), memory.size() * 8, 8},
                                              send, {}, options);
     // Two messages or the blocks of a merge, and tables.

@@ -14,12 +14,11 @@ int reductions_of(AlltoallMethod method, std::int64_t elements) {
   std::vector<std::uint64_t> data(ranks * static_cast<std::size_t>(elements));
   for (std::size_t k = 0; k < data.size(); ++k)
     data[k] = static_cast<std::uint64_t>(rank()) * ranks + k / static_cast<std::size_t>(elements);
-  AlltoallOptions options;
-  options.method = method;
+  const AlltoallOptions options{.method = method};
   const int before = reductions;
-  static_cast<void>(alltoallv_in_place(
-      MPI_COMM_WORLD, {data.data(), data.size() * sizeof(std::uint64_t), sizeof(std::uint64_t)},
-      counts, {}, options));
+  alltoallv_in_place(MPI_COMM_WORLD,
+                     {data.data(), data.size() * sizeof(std::uint64_t), sizeof(std::uint64_t)},
+                     counts, {}, options);
   const int during = reductions - before;
   std::uint64_t wrong = 0;
   for (std::size_t k = 0; k < data.size(); ++k) {

@@ -98,12 +98,11 @@ TEST_P(LayoutMemory, OfBuffersIsKeptForTheNextCall) {
     restart_peak();
     const TargetArray array{.data = target.data(), .bytes = target.size() * sizeof(double)};
     if (GetParam())
-      static_cast<void>(
-          redistribute_in_place(communicator, from, to, sizeof(double), array, options));
+      redistribute_in_place(communicator, from, to, sizeof(double), array, options);
     else
-      static_cast<void>(redistribute(
-          communicator, from, to, sizeof(double),
-          {.data = source.data(), .bytes = source.size() * sizeof(double)}, array, options));
+      redistribute(communicator, from, to, sizeof(double),
+                   {.data = source.data(), .bytes = source.size() * sizeof(double)}, array,
+                   options);
     return std::pair(new_counters().live_bytes - before, new_counters().peak_bytes - before);
   };
   constexpr std::size_t all = 4 << 20;

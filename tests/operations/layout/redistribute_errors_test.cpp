@@ -5,7 +5,6 @@
 
 #include "moved_arrays.hpp"
 #include "named_budget.hpp"
-#include "outcome.hpp"
 
 namespace valet::test {
 namespace {
@@ -21,12 +20,10 @@ struct Call {
     array = {.data = memory.data(), .bytes = memory.size(), .order = IndexOrder::column_major};
   }
   void run() const {
-    static_cast<void>(
-        redistribute(MPI_COMM_WORLD, from, to, element_bytes, from_array, to_array, options));
+    redistribute(MPI_COMM_WORLD, from, to, element_bytes, from_array, to_array, options);
   }
   void run_in_place() const {
-    static_cast<void>(
-        redistribute_in_place(MPI_COMM_WORLD, from, to, element_bytes, array, options));
+    redistribute_in_place(MPI_COMM_WORLD, from, to, element_bytes, array, options);
   }
 
   GridLayout from{BlockCyclic({12, 10}, {2, 3}, {size(), 1})};
@@ -235,10 +232,8 @@ TEST(RedistributeErrors, OrdersThatDiffer) {
 
 TEST(RedistributeErrors, BadCommunicators) {
   const Call call;
-  const Outcome outcome = outcome_of([&] {
-    static_cast<void>(
-        redistribute(MPI_COMM_NULL, call.from, call.to, 8, call.from_array, call.to_array));
-  });
+  const Outcome outcome = outcome_of(
+      [&] { redistribute(MPI_COMM_NULL, call.from, call.to, 8, call.from_array, call.to_array); });
   EXPECT_EQ(outcome.code, ErrorCode::invalid_communicator) << outcome.text;
 }
 

@@ -56,9 +56,7 @@ void expect_promise(std::uint64_t blocks, std::uint64_t bytes, std::size_t budge
   HalfLeaves data(blocks, bytes);
   const std::uint64_t neighbours = size() > 2 ? 2 : size() > 1 ? 1 : 0;
   const std::uint64_t promised = promised_bytes(budget, neighbours, 0) + 20 * data.pages(page);
-  Options options;
-  options.budget_bytes = budget;
-  options.method = Method::stream;
+  const Options options{.budget_bytes = budget, .method = Method::stream};
   const OwnComm communicator;
   const RaggedStorage storage = data.storage();
   const AskedBytes asked;
@@ -85,12 +83,11 @@ TEST(RaggedMemory, IsWithinThePromiseWithTheLargestPages) {
 TEST(RaggedMemory, ComesBackAfterwards) {
   HalfLeaves data(10'000, 128);
   const RaggedStorage storage = data.storage();
-  Options options;
-  options.keep_memory = false;
+  const Options options{.keep_memory = false};
   std::ptrdiff_t before = 0;
   for (int repeat = 0; repeat < 3; ++repeat) {
     if (repeat == 1) before = new_counters().live_bytes;  // MPI and Valet have filled their caches
-    static_cast<void>(migrate(MPI_COMM_WORLD, storage, data.ranks.size(), data.ranks, options));
+    migrate(MPI_COMM_WORLD, storage, data.ranks.size(), data.ranks, options);
   }
   EXPECT_EQ(sum_over_ranks(new_counters().live_bytes - before), 0);
 }
@@ -104,7 +101,7 @@ TEST(RaggedMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
   const RaggedStorage storage = data.storage();
   EXPECT_TRUE(restart_resident_peak());
   const long long still = status_bytes("VmHWM");
-  static_cast<void>(migrate(MPI_COMM_WORLD, storage, data.ranks.size(), data.ranks));
+  migrate(MPI_COMM_WORLD, storage, data.ranks.size(), data.ranks);
   const long long grown = max_over_ranks(status_bytes("VmHWM") - still);
   EXPECT_LT(grown, 12 * mebibyte);
   EXPECT_EQ(sum_over_ranks(data.wrong()), 0);

@@ -6,7 +6,6 @@
 // VALET_TEST_CASES says how many maps, and with 1 the VALET_TEST_SEED that a failure names runs its
 // map again.
 
-#include "outcome.hpp"
 #include "ragged_case.hpp"
 
 namespace valet::test {
@@ -123,7 +122,7 @@ TEST(RaggedMigrate, LetsTheArenaGrowBetweenPlanAndExecution) {
   RaggedPlan plan = plan_to_ranks(MPI_COMM_WORLD, small.storage(), before.size(), small.ranks);
   RaggedArrays grown(before, 1, std::max(plan.required_bytes(), bytes_of(before, 1)),
                      std::max<std::uint64_t>(plan.blocks_after(), before.size()));
-  static_cast<void>(execute(plan, grown.storage(), grown.ranks));
+  execute(plan, grown.storage(), grown.ranks);
   EXPECT_EQ(sum_over_ranks(grown.wrong(after)), 0);
 }
 
@@ -143,9 +142,8 @@ TEST(RaggedMigrate, MovesSeveralFieldsUnderOneMap) {
   RaggedArrays b(short_blocks, 1, std::max(bytes_of(short_blocks, 1), bytes_of(short_after, 1)),
                  room);
   const RaggedStorage storage({a.field(), b.field()}, {field(a.names), field(b.names)});
-  Options options;
-  options.budget_bytes = 20'000;
-  static_cast<void>(migrate(MPI_COMM_WORLD, storage, c.before[self].size(), a.ranks, options));
+  const Options options{.budget_bytes = 20'000};
+  migrate(MPI_COMM_WORLD, storage, c.before[self].size(), a.ranks, options);
   EXPECT_EQ(sum_over_ranks(a.wrong(after)), 0);
   EXPECT_EQ(sum_over_ranks(b.wrong(short_after)), 0);
 }
@@ -158,11 +156,8 @@ TEST(RaggedMigrate, GivesTheSameBytesWhateverTheMethodAndTheBudget) {
     for (const std::size_t budget : {std::size_t{30'000}, std::size_t{1} << 20}) {
       RaggedArrays arrays(before, 4, std::max(bytes_of(before, 4), bytes_of(after, 4)),
                           std::max(before.size(), after.size()));
-      Options options;
-      options.method = method;
-      options.budget_bytes = budget;
-      static_cast<void>(
-          migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options));
+      const Options options{.budget_bytes = budget, .method = method};
+      migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options);
       EXPECT_EQ(sum_over_ranks(arrays.wrong(after)), 0) << to_string(method) << ", " << budget;
     }
 }
@@ -174,8 +169,7 @@ TEST(RaggedMigrate, FindsBlocksThatWereSpoiltOnTheWay) {
   const RaggedBlocks after = c.after(rank());
   RaggedArrays arrays(before, 4, std::max(bytes_of(before, 4), bytes_of(after, 4)),
                       std::max(before.size(), after.size()));
-  Options options;
-  options.verify = true;
+  Options options{.verify = true};
   EXPECT_TRUE(
       migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options).verified);
   arrays.fill(before);
@@ -186,10 +180,8 @@ TEST(RaggedMigrate, FindsBlocksThatWereSpoiltOnTheWay) {
       for (std::byte& byte : arrays.arena.bytes()) byte ^= std::byte{1};
       spoilt = true;
     };
-  const Outcome outcome = outcome_of([&] {
-    static_cast<void>(
-        migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options));
-  });
+  const Outcome outcome = outcome_of(
+      [&] { migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options); });
   expect_error(outcome, ErrorCode::corrupted, {});
 }
 
@@ -206,10 +198,9 @@ TEST(RaggedMigrate, KeepsOffsetsWhereThoseAreGiven) {
     for (std::size_t k = 0; k < before.size(); ++k) offsets[k + 1] = offsets[k] + before[k].length;
     RaggedField field = ragged_field_by_offsets(arrays.arena.bytes(), std::span(offsets));
     field.alignment_bytes = 8;
-    Options options;
-    options.verify = verify;
-    static_cast<void>(migrate(MPI_COMM_WORLD, RaggedStorage({field}, {valet::field(arrays.names)}),
-                              before.size(), arrays.ranks, options));
+    const Options options{.verify = verify};
+    migrate(MPI_COMM_WORLD, RaggedStorage({field}, {valet::field(arrays.names)}), before.size(),
+            arrays.ranks, options);
     long long wrong = offsets[0] == 0 ? 0 : 1;
     for (std::size_t k = 0; k < after.size(); ++k) {
       arrays.lengths[k] = after[k].length;
@@ -239,8 +230,7 @@ TEST(RaggedMigrate, LetsRanksWithLengthsAndRanksWithOffsetsExchangeBlocks) {
     if (has_offsets) field.lengths = offsets.data();
     field.are_offsets = has_offsets;
     const RaggedStorage storage({field}, {valet::field(arrays.names)});
-    Options options;
-    options.verify = true;
+    const Options options{.verify = true};
     const Report report = migrate(MPI_COMM_WORLD, storage, before.size(), arrays.ranks, options);
     long long wrong = offsets[0] == 0 ? 0 : 1;
     for (std::size_t k = 0; has_offsets && k < after.size(); ++k) {

@@ -75,26 +75,15 @@ TEST(GraphFile, SaysInWhichLineSomethingIsWrong) {
   };
   for (const auto& [text, expected] : files) {
     const TemporaryFile file(text);
-    try {
-      static_cast<void>(read_graph(file.path()));
-      ADD_FAILURE() << "accepted: " << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
-      const std::string message = error.what();
-      EXPECT_NE(message.find(file.path() + ", " + expected), std::string::npos)
-          << message << "\nof: " << text;
-    }
+    SCOPED_TRACE(text);
+    test::expect_thrown(ErrorCode::invalid_argument, {file.path() + ", " + expected},
+                        [&] { static_cast<void>(read_graph(file.path())); });
   }
 }
 
 TEST(GraphFile, MayBeMissing) {
-  try {
-    static_cast<void>(read_graph("/no/such.graph"));
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("cannot read '/no/such.graph'"), std::string::npos)
-        << error.what();
-  }
+  test::expect_thrown(ErrorCode::invalid_argument, {"cannot read '/no/such.graph'"},
+                      [] { static_cast<void>(read_graph("/no/such.graph")); });
 }
 
 void expect_both_ways(const Graph& graph) {

@@ -40,9 +40,7 @@ Moved move(MPI_Comm communicator, int own_rank, const ScaleOptions& scale) {
       map_to_neighbours(own_rank, static_cast<int>(scale.ranks), static_cast<int>(scale.neighbours),
                         static_cast<std::size_t>(scale.blocks));
   const BlockStorage storage{field(data.data(), scale.blocks, scale.block_bytes)};
-  Options options;
-  options.method = Method::stream;
-  options.budget_bytes = scale.budget_bytes;
+  Options options{.budget_bytes = scale.budget_bytes, .method = Method::stream};
   options.share_memory = options.keep_memory = false;
   Plan plan = plan_to_ranks(communicator, storage, map.size(), map, options);
   return {plan.extra_bytes(), execute(plan, storage)};

@@ -215,7 +215,7 @@ TEST_F(Front, MigratesThoughTheTraceCannotBeWritten) {
   migrate(zoltan);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(valet_ran(zoltan));
-  EXPECT_EQ(said.find("/nowhere/trace.json") != std::string::npos, rank() == 0) << said;
+  EXPECT_EQ(contains(said, "/nowhere/trace.json"), rank() == 0) << said;
 }
 
 TEST_F(Front, FollowsCopies) {
@@ -268,9 +268,8 @@ TEST_F(Front, WarnsOfValuesItDoesNotKnow) {
   EXPECT_EQ(set(zoltan, "MIGRATE_SCHEDULER", "ROOT"), ZOLTAN_WARN);
   EXPECT_EQ(set(zoltan, "MIGRATE_HEURISTIC", "BEST_FIT"), ZOLTAN_WARN);
   const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_NE(text.find("Zoltan WARNING in Zoltan_Set_Param"), std::string::npos);
-  EXPECT_NE(text.find("Invalid value `PAIRWISE' for parameter `MIGRATE_METHOD'"),
-            std::string::npos);
+  expect_words(text, {"Zoltan WARNING in Zoltan_Set_Param",
+                      "Invalid value `PAIRWISE' for parameter `MIGRATE_METHOD'"});
   migrate(zoltan);
   EXPECT_FALSE(valet_ran(zoltan));
 }
@@ -305,7 +304,7 @@ TEST_F(Front, PrintsHowFarItIs) {
   testing::internal::CaptureStderr();
   migrate(zoltan);
   const std::string text = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(text.find("100 %") != std::string::npos, rank() == 0 && size() > 1) << text;
+  EXPECT_EQ(contains(text, "100 %"), rank() == 0 && size() > 1) << text;
 }
 
 TEST_F(Front, SaysOnceWhoMovesTheObjects) {

@@ -220,9 +220,7 @@ TEST(CallbacksRegisteredDuringAMigration, MustNotLeaveOneMissing) {
     EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL));
     Valet_Migration_Report report{};
     Valet_Get_Report(client.zoltan, &report);
-    EXPECT_NE(std::string(report.message).find("Must register a ZOLTAN_UNPACK_OBJ_FN"),
-              std::string::npos)
-        << report.message;
+    expect_words(report.message, {"Must register a ZOLTAN_UNPACK_OBJ_FN"});
   }
 }
 
