@@ -4,8 +4,8 @@
 // on one rank, for all n, by a code or an exception: all ranks return the same, nobody waits, and
 // nothing is called that must not be any more. The texts: tests/zoltan/dropin/faults_test.cpp.
 
+#include "../zoltan/dropin/object_client.hpp"
 #include "test_comm.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 namespace {
 
@@ -13,9 +13,10 @@ using namespace valet::test;
 
 constexpr int objects = 12, object_size = 100;
 
-enum Call { in_size, in_pack, in_unpack, in_pre, in_mid, in_post, in_free, in_memory, calls };
-constexpr std::array<const char*, calls> names{"size", "pack", "unpack", "pre",
-                                               "mid",  "post", "free",   "memory"};
+using Call = ObjectClient::Call;
+using enum ObjectClient::Call;
+constexpr std::array<const char*, all_calls> names{"size", "pack", "unpack", "pre",
+                                                   "mid",  "post", "free",   "memory"};
 
 /// MIGRATE_CALLBACKS and MIGRATE_METHOD, single or multi forms, stages with parts or without.
 struct Form {
@@ -25,30 +26,20 @@ struct Form {
 };
 
 /// Sends object k of each rank to rank k % P.
-class Client {
+class Client : public ObjectClient {
  public:
-  explicit Client(const Form& form) : zoltan_(Zoltan_Create(MPI_COMM_WORLD)) {
+  explicit Client(const Form& form)
+      : ObjectClient({{"MIGRATE_METHOD", form.method},
+                      {"MIGRATE_CALLBACKS", form.callbacks},
+                      {"MIGRATE_MEMORY", "600"},
+                      {"MIGRATE_ONLY_PROC_CHANGES", "0"}},
+                     form.multi) {
     for (int k = 0; k < objects; ++k) {
-      gids_.push_back(static_cast<ZOLTAN_ID_TYPE>(1000 * rank() + k));
-      procs_.push_back(k % size());
+      const auto id = static_cast<Id>(1000 * rank() + k);
+      export_to(k % size(), id, id);
     }
-    lids_ = gids_;
-    const auto set = [&](const char* name, const char* value) {
-      Zoltan_Set_Param(zoltan_, name, value);
-    };
-    set("DEBUG_LEVEL", "0");
-    set("MIGRATE_METHOD", form.method);
-    set("MIGRATE_CALLBACKS", form.callbacks);
-    set("MIGRATE_MEMORY", "600");
-    set("MIGRATE_ONLY_PROC_CHANGES", "0");
-    register_objects(form.multi);
-    register_stages(form.parts);
-    Valet_Set_Free_Obj_Fn(zoltan_, free_one, this);
-    Valet_Set_Memory_Fn(zoltan_, memory_left, this);
+    register_all(form.parts);
   }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { Zoltan_Destroy(&zoltan_); }
 
   /// Lets a call fail, on one rank; 0: none. @return Zoltan's code.
   int migrate(Call failing, int number, int where, bool throws) {
@@ -56,104 +47,28 @@ class Client {
     number_ = rank() == where ? number : 0;
     throws_ = throws;
     counts_ = {};
-    testing::internal::CaptureStderr();
-    const int code = Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, objects,
-                                    gids_.data(), lids_.data(), procs_.data(), nullptr);
-    testing::internal::GetCapturedStderr();
-    return code;
+    return migrate_quietly();
   }
   [[nodiscard]] long long called(Call call) const { return sum_over_ranks(counts_[call]); }
   [[nodiscard]] bool has_failed() const {
     return max_over_ranks(number_ > 0 && counts_[failing_] >= number_ ? 1 : 0) > 0;
   }
-  [[nodiscard]] std::string message() const {
-    Valet_Migration_Report report{};
-    Valet_Get_Report(zoltan_, &report);
-    return report.message;
-  }
 
  private:
-  void register_objects(bool multi) {
-    if (multi) {
-      Zoltan_Set_Obj_Size_Multi_Fn(zoltan_, size_all, this);
-      Zoltan_Set_Pack_Obj_Multi_Fn(zoltan_, pack_all, this);
-      Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan_, unpack_all, this);
-    } else {
-      Zoltan_Set_Obj_Size_Fn(zoltan_, size_one, this);
-      Zoltan_Set_Pack_Obj_Fn(zoltan_, pack_one, this);
-      Zoltan_Set_Unpack_Obj_Fn(zoltan_, unpack_one, this);
-    }
+  int begins(Call call) override {
+    ++counts_[call];
+    if (call != failing_ || counts_[call] != number_) return ZOLTAN_OK;
+    if (throws_) throw std::runtime_error("the disk is full");
+    return ZOLTAN_FATAL;
   }
-  void register_stages(bool parts) {
-    if (parts) {
-      Zoltan_Set_Pre_Migrate_PP_Fn(zoltan_, stage_with_parts<in_pre>, this);
-      Zoltan_Set_Mid_Migrate_PP_Fn(zoltan_, stage_with_parts<in_mid>, this);
-      Zoltan_Set_Post_Migrate_PP_Fn(zoltan_, stage_with_parts<in_post>, this);
-    } else {
-      Zoltan_Set_Pre_Migrate_Fn(zoltan_, stage<in_pre>, this);
-      Zoltan_Set_Mid_Migrate_Fn(zoltan_, stage<in_mid>, this);
-      Zoltan_Set_Post_Migrate_Fn(zoltan_, stage<in_post>, this);
-    }
-  }
+  int size_of(Id, Id) override { return object_size; }
+  void pack(Id, Id, int, int, char*) override {}
+  void unpack(Id, int, char*) override {}
 
-  static void called(void* data, Call call, int* code) {
-    Client& client = *static_cast<Client*>(data);
-    ++client.counts_[call];
-    *code = ZOLTAN_OK;
-    if (call != client.failing_ || client.counts_[call] != client.number_) return;
-    if (client.throws_) throw std::runtime_error("the disk is full");
-    *code = ZOLTAN_FATAL;
-  }
-  static int size_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
-    called(data, in_size, code);
-    return object_size;
-  }
-  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int, int, char*,
-                       int* code) {
-    called(data, in_pack, code);
-  }
-  static void unpack_one(void* data, int, ZOLTAN_ID_PTR, int, char*, int* code) {
-    called(data, in_unpack, code);
-  }
-  static void size_all(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* sizes,
-                       int* code) {
-    std::fill_n(sizes, count, object_size);
-    called(data, in_size, code);
-  }
-  static void pack_all(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int*,
-                       char*, int* code) {
-    called(data, in_pack, code);
-  }
-  static void unpack_all(void* data, int, int, ZOLTAN_ID_PTR, int*, int*, char*, int* code) {
-    called(data, in_unpack, code);
-  }
-  template <Call kind>
-  static void stage_with_parts(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*,
-                               int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
-    MPI_Barrier(MPI_COMM_WORLD);  // as real ones do: whoever comes here alone waits for ever
-    called(data, kind, code);
-  }
-  template <Call kind>
-  static void stage(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int,
-                    ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int* code) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    called(data, kind, code);
-  }
-  static void free_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
-    called(data, in_free, code);
-  }
-  static std::uint64_t memory_left(void* data, int* code) {
-    called(data, in_memory, code);
-    return 1000;
-  }
-
-  Zoltan_Struct* zoltan_;
-  std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
-  std::vector<int> procs_;
-  Call failing_ = calls;
+  Call failing_ = all_calls;
   int number_ = 0;
   bool throws_ = false;
-  std::array<int, calls> counts_{};
+  std::array<int, all_calls> counts_{};
 };
 
 std::string name_of(const Form& form) {
@@ -183,11 +98,11 @@ class EveryCallback : public testing::TestWithParam<Form> {
                    std::to_string(where) + (throws ? " throws" : ""));
       const int code = client.migrate(failing, number, where, throws);
       if (!client.has_failed()) {
-        EXPECT_TRUE(all_ranks(code == ZOLTAN_OK)) << client.message();
+        EXPECT_TRUE(all_ranks(code == ZOLTAN_OK)) << client.report.message;
         return failures;
       }
       EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL)) << code;
-      expect_words(client.message(), {"rank " + std::to_string(where) + ":"});
+      expect_words(client.report.message, {"rank " + std::to_string(where) + ":"});
       expect_calls(client, failing, number);
     }
   }
@@ -195,7 +110,7 @@ class EveryCallback : public testing::TestWithParam<Form> {
 
 TEST_P(EveryCallback, EndsTheMigrationOnAllRanksAtEveryCall) {
   Client client(GetParam());
-  for (int failing = 0; failing < calls; ++failing) {
+  for (int failing = 0; failing < all_calls; ++failing) {
     EXPECT_TRUE(all_ranks(client.migrate(in_size, 0, 0, false) == ZOLTAN_OK)) << "is well before";
     const bool is_used = client.called(static_cast<Call>(failing)) > 0;
     const int failures = fail_at_every_call(client, static_cast<Call>(failing));

@@ -12,6 +12,8 @@ class ObjectClient {
  public:
   using Id = ZOLTAN_ID_TYPE;
   using Parameters = std::vector<std::pair<const char*, std::string>>;
+  /// What an application is called for.
+  enum Call { in_size, in_pack, in_unpack, in_pre, in_mid, in_post, in_free, in_memory, all_calls };
 
   ObjectClient(const Parameters& parameters, bool multi) : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
     set("DEBUG_LEVEL", "0");
@@ -33,6 +35,21 @@ class ObjectClient {
   void set(const char* name, const std::string& value) {
     EXPECT_EQ(Zoltan_Set_Param(zoltan, name, value.c_str()), ZOLTAN_OK) << name;
   }
+  /// Registers the other callbacks, too: pre, mid and post, in which all ranks meet as in real
+  /// ones, so that whoever comes there alone waits for ever, and the two of Valet.
+  void register_all(bool with_parts) {
+    if (with_parts) {
+      Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, stage_with_parts<in_pre>, this);
+      Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, stage_with_parts<in_mid>, this);
+      Zoltan_Set_Post_Migrate_PP_Fn(zoltan, stage_with_parts<in_post>, this);
+    } else {
+      Zoltan_Set_Pre_Migrate_Fn(zoltan, stage<in_pre>, this);
+      Zoltan_Set_Mid_Migrate_Fn(zoltan, stage<in_mid>, this);
+      Zoltan_Set_Post_Migrate_Fn(zoltan, stage<in_post>, this);
+    }
+    Valet_Set_Free_Obj_Fn(zoltan, free_one, this);
+    Valet_Set_Memory_Fn(zoltan, memory_left, this);
+  }
   void export_to(int rank, Id gid, Id lid) {
     gids.push_back(gid);
     lids.push_back(lid);
@@ -46,12 +63,17 @@ class ObjectClient {
     Valet_Get_Report(zoltan, &report);
     return code;
   }
-  /// The same, and keeps what is printed.
-  int migrate_quietly() {
+  /// A call with this handle; keeps what is printed, and the report.
+  template <class ZoltanCall>
+  int quietly(ZoltanCall&& call) {
     testing::internal::CaptureStderr();
-    const int code = migrate();
+    const int code = call();
     printed = testing::internal::GetCapturedStderr();
+    Valet_Get_Report(zoltan, &report);
     return code;
+  }
+  int migrate_quietly() {
+    return quietly([this] { return migrate(); });
   }
 
   Zoltan_Struct* zoltan;
@@ -65,6 +87,8 @@ class ObjectClient {
   /// @param part  Where it goes: its rank, or its part where the lists have parts.
   virtual void pack(Id gid, Id lid, int part, int bytes, char* to) = 0;
   virtual void unpack(Id gid, int bytes, char* from) = 0;
+  /// At the beginning of a callback. @return Its code; may throw.
+  virtual int begins(Call /*call*/) { return ZOLTAN_OK; }
   /// Before the first object of a callback for many.
   virtual void pack_begins(int /*count*/) {}
   virtual void unpack_begins(int /*count*/) {}
@@ -72,35 +96,54 @@ class ObjectClient {
  private:
   static ObjectClient& of(void* data) { return *static_cast<ObjectClient*>(data); }
   static int size_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int* code) {
-    *code = ZOLTAN_OK;
+    *code = of(data).begins(in_size);
     return of(data).size_of(*gid, *lid);
   }
   static void size_many(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids,
                         int* sizes, int* code) {
-    *code = ZOLTAN_OK;
+    *code = of(data).begins(in_size);
     for (int k = 0; k < count; ++k) sizes[k] = of(data).size_of(gids[k], lids[k]);
   }
   static void pack_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int part,
                        int bytes, char* to, int* code) {
-    *code = ZOLTAN_OK;
+    *code = of(data).begins(in_pack);
     of(data).pack(*gid, *lid, part, bytes, to);
   }
   static void pack_many(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids,
                         int* parts, int* sizes, int* offsets, char* to, int* code) {
-    *code = ZOLTAN_OK;
+    *code = of(data).begins(in_pack);
     of(data).pack_begins(count);
     for (int k = 0; k < count; ++k)
       of(data).pack(gids[k], lids[k], parts[k], sizes[k], to + offsets[k]);
   }
   static void unpack_one(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* from, int* code) {
-    *code = ZOLTAN_OK;
+    *code = of(data).begins(in_unpack);
     of(data).unpack(*gid, bytes, from);
   }
   static void unpack_many(void* data, int, int count, ZOLTAN_ID_PTR gids, int* sizes, int* offsets,
                           char* from, int* code) {
-    *code = ZOLTAN_OK;
+    *code = of(data).begins(in_unpack);
     of(data).unpack_begins(count);
     for (int k = 0; k < count; ++k) of(data).unpack(gids[k], sizes[k], from + offsets[k]);
+  }
+  template <Call call>
+  static void stage_with_parts(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*,
+                               int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    *code = of(data).begins(call);
+  }
+  template <Call call>
+  static void stage(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int,
+                    ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int* code) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    *code = of(data).begins(call);
+  }
+  static void free_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
+    *code = of(data).begins(in_free);
+  }
+  static std::uint64_t memory_left(void* data, int* code) {
+    *code = of(data).begins(in_memory);
+    return 1000;
   }
 };
 

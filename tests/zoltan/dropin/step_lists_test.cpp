@@ -217,67 +217,45 @@ INSTANTIATE_TEST_SUITE_P(Methods, StepLists, ::testing::Values("STREAM", "PHASED
                          ParameterName());
 
 /// An application with its objects in an array, whose places are the local ids.
-class Elements {
+class Elements : public ObjectClient {
  public:
   enum class Drops { compacting_in_mid, marked_in_mid, in_post, after_the_call };
 
   Elements(Drops when, const char* callbacks, const char* memory, const char* verify)
-      : drops(when), zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
-    const std::vector<std::pair<const char*, const char*>> parameters{
-        {"DEBUG_LEVEL", "0"},       {"MIGRATE_METHOD", "STREAM"}, {"MIGRATE_CALLBACKS", callbacks},
-        {"MIGRATE_MEMORY", memory}, {"MIGRATE_VERIFY", verify},   {"OBJ_WEIGHT_DIM", "2"}};
-    for (const auto& [name, value] : parameters) Zoltan_Set_Param(zoltan, name, value);
+      : ObjectClient({{"MIGRATE_METHOD", "STREAM"},
+                      {"MIGRATE_CALLBACKS", callbacks},
+                      {"MIGRATE_MEMORY", memory},
+                      {"MIGRATE_VERIFY", verify},
+                      {"OBJ_WEIGHT_DIM", "2"}},
+                     false),
+        drops(when) {
     for (int k = 0; k < 400; ++k) {
       ids.push_back(1000 * rank() + k);
       // Most go to rank 0, so that the arrays of the others become shorter.
       const int to = rank() == 0 ? k / 350 * (k % size()) : k < 300 ? 0 : rank();
-      if (to == rank()) continue;
-      gids.push_back(static_cast<ZOLTAN_ID_TYPE>(ids.back()));
-      lids.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
-      procs.push_back(to);
+      if (to != rank()) export_to(to, static_cast<Id>(ids.back()), static_cast<Id>(k));
     }
     Zoltan_Set_Num_Obj_Fn(zoltan, count, this);
     Zoltan_Set_Obj_List_Fn(zoltan, list, this);
-    Zoltan_Set_Obj_Size_Fn(
-        zoltan, [](void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*) { return 48; }, this);
-    Zoltan_Set_Pack_Obj_Fn(zoltan, pack, this);
-    Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack, this);
     if (drops == Drops::compacting_in_mid || drops == Drops::marked_in_mid)
-      Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, mid, this);
-    if (drops == Drops::in_post) Zoltan_Set_Post_Migrate_PP_Fn(zoltan, post, this);
-  }
-  Elements(const Elements&) = delete;
-  Elements& operator=(const Elements&) = delete;
-  ~Elements() { Zoltan_Destroy(&zoltan); }
-
-  int migrate() {
-    testing::internal::CaptureStderr();
-    const int code = Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr,
-                                    static_cast<int>(gids.size()), gids.data(), lids.data(),
-                                    procs.data(), nullptr);
-    printed = testing::internal::GetCapturedStderr();
-    Valet_Get_Report(zoltan, &report);
-    return code;
+      Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, drop, this);
+    if (drops == Drops::in_post) Zoltan_Set_Post_Migrate_PP_Fn(zoltan, drop, this);
   }
 
   Drops drops;
-  Zoltan_Struct* zoltan;
   std::vector<int> ids;  ///< below 0: no object
-  std::vector<ZOLTAN_ID_TYPE> gids, lids;
-  std::vector<int> procs;
-  Valet_Migration_Report report{};
-  std::string printed;
   bool count_fails = false;
-  bool writes_weights = true;
 
  private:
   static Elements& of(void* data) { return *static_cast<Elements*>(data); }
-  void compact() {
-    std::erase_if(ids, [](int id) { return id < 0; });
+  int size_of(Id, Id) override { return 48; }
+  void pack(Id, Id lid, int, int, char* to) override {
+    std::memcpy(to, &ids[lid % ids.size()], sizeof(int));
   }
-  void mark(int exports, const ZOLTAN_ID_TYPE* places) {
-    for (int k = 0; k < exports; ++k)
-      if (places[k] < ids.size()) ids[places[k]] = -1;
+  void unpack(Id, int, char* from) override {
+    int id = 0;
+    std::memcpy(&id, from, sizeof id);
+    ids.push_back(id);
   }
   static int count(void* data, int* code) {
     *code = of(data).count_fails ? ZOLTAN_FATAL : ZOLTAN_OK;
@@ -295,28 +273,14 @@ class Elements {
       ++listed;
     }
   }
-  static void pack(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR lid, int, int, char* to,
-                   int* code) {
-    *code = ZOLTAN_OK;
-    std::memcpy(to, &of(data).ids[*lid % of(data).ids.size()], sizeof(int));
-  }
-  static void unpack(void* data, int, ZOLTAN_ID_PTR, int, char* from, int* code) {
-    *code = ZOLTAN_OK;
-    int id = 0;
-    std::memcpy(&id, from, sizeof id);
-    of(data).ids.push_back(id);
-  }
-  static void mid(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int exports,
-                  ZOLTAN_ID_PTR, ZOLTAN_ID_PTR places, int*, int*, int* code) {
-    *code = ZOLTAN_OK;
-    of(data).mark(exports, places);
-    if (of(data).drops == Drops::compacting_in_mid) of(data).compact();
-  }
-  static void post(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int exports,
+  /// Mid or post.
+  static void drop(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int exports,
                    ZOLTAN_ID_PTR, ZOLTAN_ID_PTR places, int*, int*, int* code) {
     *code = ZOLTAN_OK;
-    of(data).mark(exports, places);
-    of(data).compact();
+    Elements& self = of(data);
+    for (int k = 0; k < exports; ++k)
+      if (places[k] < self.ids.size()) self.ids[places[k]] = -1;
+    if (self.drops != Drops::marked_in_mid) std::erase_if(self.ids, [](int id) { return id < 0; });
   }
 };
 
@@ -325,7 +289,7 @@ using Drops = Elements::Drops;
 TEST(Applications, ThatAreNotFitForStepsAreWarnedOfOrRefused) {
   if (size() == 1) return;
   Elements warned(Drops::compacting_in_mid, "STEPS", "8K", "0");
-  EXPECT_TRUE(all_ranks(warned.migrate() == ZOLTAN_WARN)) << warned.report.message;
+  EXPECT_TRUE(all_ranks(warned.migrate_quietly() == ZOLTAN_WARN)) << warned.report.message;
   expect_words(warned.report.message,
                {"by ZOLTAN_NUM_OBJ_FN all ranks together had " + std::to_string(400 * size()) +
                     " objects before the migration and have ",
@@ -333,7 +297,7 @@ TEST(Applications, ThatAreNotFitForStepsAreWarnedOfOrRefused) {
   EXPECT_EQ(contains(warned.printed, "Zoltan WARNING in Zoltan_Migrate"), rank() == 0);
 
   Elements refused(Drops::compacting_in_mid, "STEPS", "8K", "1");
-  EXPECT_TRUE(all_ranks(refused.migrate() == ZOLTAN_FATAL));
+  EXPECT_TRUE(all_ranks(refused.migrate_quietly() == ZOLTAN_FATAL));
   expect_words(refused.report.message, {" has not left, but ZOLTAN_OBJ_LIST_FN lists it no "
                                         "more with the local id that it had",
                                         "with global id "});
@@ -344,7 +308,7 @@ TEST(Applications, ThatAreNotFitForStepsNeedNoListToBeRefused) {
   if (size() == 1) return;
   Elements refused(Drops::compacting_in_mid, "STEPS", "8K", "1");
   Zoltan_Set_Obj_List_Fn(refused.zoltan, nullptr, nullptr);
-  EXPECT_TRUE(all_ranks(refused.migrate() == ZOLTAN_FATAL));
+  EXPECT_TRUE(all_ranks(refused.migrate_quietly() == ZOLTAN_FATAL));
   expect_words(refused.report.message, {"by ZOLTAN_NUM_OBJ_FN all ranks together had "});
 }
 
@@ -353,30 +317,30 @@ TEST(Applications, ThatAreFitForStepsAreNotWarnedOf) {
     for (const char* const memory : {"8K", "4M"})
       for (const char* const verify : {"0", "1"}) {
         Elements fit(drops, "STEPS", memory, verify);
-        EXPECT_TRUE(all_ranks(fit.migrate() == ZOLTAN_OK)) << fit.report.message;
+        EXPECT_TRUE(all_ranks(fit.migrate_quietly() == ZOLTAN_OK)) << fit.report.message;
         EXPECT_STREQ(fit.report.message, "");
         expect_within_bound(fit.report);
       }
   // One step is as in HOLD, and HOLD is for all.
   for (const auto& [callbacks, memory] : {std::pair{"STEPS", "4M"}, std::pair{"HOLD", "8K"}}) {
     Elements held(Drops::compacting_in_mid, callbacks, memory, "1");
-    EXPECT_TRUE(all_ranks(held.migrate() == ZOLTAN_OK)) << held.report.message;
+    EXPECT_TRUE(all_ranks(held.migrate_quietly() == ZOLTAN_OK)) << held.report.message;
   }
 }
 
 TEST(Applications, ThatDropObjectsAfterTheCallAreWarnedOfInStepsOnly) {
   if (size() == 1) return;
   Elements steps(Drops::after_the_call, "STEPS", "8K", "0");
-  EXPECT_TRUE(all_ranks(steps.migrate() == ZOLTAN_WARN));
+  EXPECT_TRUE(all_ranks(steps.migrate_quietly() == ZOLTAN_WARN));
   expect_words(steps.report.message, {"Drop exported objects by the end of post"});
   Elements verified(Drops::after_the_call, "STEPS", "8K", "1");
-  EXPECT_TRUE(all_ranks(verified.migrate() == ZOLTAN_FATAL));
+  EXPECT_TRUE(all_ranks(verified.migrate_quietly() == ZOLTAN_FATAL));
   Elements hold(Drops::after_the_call, "HOLD", "8K", "1");
-  EXPECT_TRUE(all_ranks(hold.migrate() == ZOLTAN_OK)) << hold.report.message;
+  EXPECT_TRUE(all_ranks(hold.migrate_quietly() == ZOLTAN_OK)) << hold.report.message;
   // Not on all ranks: nothing can be compared.
   Elements some(Drops::after_the_call, "STEPS", "8K", "1");
   if (rank() == 0) Zoltan_Set_Num_Obj_Fn(some.zoltan, nullptr, nullptr);
-  EXPECT_TRUE(all_ranks(some.migrate() == ZOLTAN_OK)) << some.report.message;
+  EXPECT_TRUE(all_ranks(some.migrate_quietly() == ZOLTAN_OK)) << some.report.message;
 }
 
 TEST(Applications, WhoseCountFailsAreToldSo) {
@@ -384,7 +348,7 @@ TEST(Applications, WhoseCountFailsAreToldSo) {
     Elements failing(Drops::in_post, "STEPS", "8K", verify);
     failing.count_fails = rank() == size() - 1;
     const bool is_error = *verify == '1';
-    EXPECT_TRUE(all_ranks(failing.migrate() == (is_error ? ZOLTAN_FATAL : ZOLTAN_WARN)));
+    EXPECT_TRUE(all_ranks(failing.migrate_quietly() == (is_error ? ZOLTAN_FATAL : ZOLTAN_WARN)));
     expect_words(failing.report.message,
                  {is_error ? "Error returned from ZOLTAN_NUM_OBJ_FN function"
                            : "ZOLTAN_NUM_OBJ_FN fails on 1 ranks"});
