@@ -139,14 +139,9 @@ TEST(DeviceScratch, ThatIsNotThereIsAnErrorOfAllRanks) {
 /// Slots of which none is both read and written are copied without being packed, some at a time.
 TEST(DeviceCopies, GoFromSlotToSlotWhereSlotsAreDisjoint) {
   // Nothing leaves: all of it is a rank's own redistribution, of sixteen chains at a time.
-  GlobalMap map;
-  map.slots.assign(static_cast<std::size_t>(size()), 400);
-  map.destination.resize(map.slots.size());
-  for (std::size_t r = 0; r < map.slots.size(); ++r) {
-    map.destination[r].resize(400);
-    for (std::uint64_t k = 0; k < 200; ++k)
-      map.destination[r][k] = Address{static_cast<int>(r), k + 200};
-  }
+  GlobalMap map = empty_map(size(), 400);
+  for (int r = 0; r < size(); ++r)
+    for (std::uint64_t k = 0; k < 200; ++k) row_of(map.destination, r)[k] = Address{r, k + 200};
   DeviceCase tried(map, Form::to_slots, stream_options(Order::any));
   static_cast<void>(tried.run());
   EXPECT_EQ(tried.wrong(), 0);

@@ -20,11 +20,9 @@ GlobalMap random_tight_map(std::uint64_t number, std::size_t block_bytes) {
 
 /// All blocks of a rank go to the next one; all slots are occupied.
 GlobalMap next_rank_map(std::uint64_t blocks) {
-  GlobalMap map;
-  for (int source = 0; source < size(); ++source) {
-    map.slots.push_back(blocks);
-    map.destination.emplace_back(blocks, Address{(source + 1) % size(), 0});
-  }
+  GlobalMap map = empty_map(size(), blocks);
+  for (int source = 0; source < size(); ++source)
+    std::ranges::fill(row_of(map.destination, source), Address{(source + 1) % size(), 0});
   return map;
 }
 
@@ -92,11 +90,10 @@ TEST(AnyOrder, RoomForThoseThatWaitAndOneMoreIsEnough) {
   if (size() < 4) GTEST_SKIP() << "needs four ranks";
   constexpr std::size_t block_bytes = 64;
   constexpr std::uint64_t grain = 512;
-  GlobalMap map;
-  map.slots.assign(static_cast<std::size_t>(size()), 0);
-  for (const std::size_t full : {0, 1}) map.slots[full] = 2 * grain;
-  for (const std::size_t half : {2, 3}) map.slots[half] = grain;
-  for (const std::uint64_t slots : map.slots) map.destination.emplace_back(slots);
+  std::vector<std::uint64_t> slots(static_cast<std::size_t>(size()), 0);
+  for (const std::size_t full : {0, 1}) slots[full] = 2 * grain;
+  for (const std::size_t half : {2, 3}) slots[half] = grain;
+  GlobalMap map = empty_map(slots);
   for (std::uint64_t slot = 0; slot < 2 * grain; ++slot) {
     map.destination[0][slot] = Address{slot < grain ? 2 : 3, 0};
     map.destination[1][slot] = Address{0, 0};

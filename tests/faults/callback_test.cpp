@@ -176,13 +176,10 @@ Operation ragged(Method method, Callback callback, Throwing& throwing) {
         for (std::uint64_t k = 0; k < 120; ++k)
           all.before.back().push_back({k * 37 % 700, r, k, static_cast<int>(k) % size()});
       }
-      before = all.before[static_cast<std::size_t>(rank())];
-      after = all.after(rank());
-      for (int arena = 0; arena < 2; ++arena)
-        arenas.emplace_back(
-            before, all.alignment,
-            std::max(bytes_of(before, all.alignment), bytes_of(after, all.alignment)),
-            std::max(before.size(), after.size()));
+      const OwnBlocks own(all);
+      before = own.before;
+      after = own.after;
+      for (int arena = 0; arena < 2; ++arena) arenas.push_back(own.arrays());
     }
     RaggedCase all{.before = {}, .alignment = 4};
     RaggedBlocks before, after;

@@ -23,11 +23,10 @@ class Blocks {
       for (std::uint64_t k = 0; k < count; ++k)
         all_.before.back().push_back({k * 37 % 400, r, k, static_cast<int>(k) % size()});
     }
-    before_ = all_.before[static_cast<std::size_t>(rank())];
-    after_ = all_.after(rank());
-    for (RaggedArrays* const arrays : {&first_, &second_})
-      *arrays = RaggedArrays(before_, 8, std::max(bytes_of(before_, 8), bytes_of(after_, 8)),
-                             std::max(before_.size(), after_.size()));
+    const OwnBlocks own(all_);
+    before_ = own.before;
+    after_ = own.after;
+    for (RaggedArrays* const arrays : {&first_, &second_}) *arrays = own.arrays();
     std::vector<RaggedField> fields{first_.field()};
     std::vector<Field> columns{field(first_.names)};
     if (arenas == Arenas::two) {

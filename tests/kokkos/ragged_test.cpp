@@ -71,10 +71,8 @@ struct Views {
 
 template <class Values>
 void expect_moved(const RaggedCase& c, std::uint64_t budget_bytes) {
-  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-  const RaggedBlocks after = c.after(rank());
-  const Views<Values> views(before, std::max(bytes_of(before, 1), bytes_of(after, 1)),
-                            std::max(before.size(), after.size()));
+  const auto [before, after, alignment, bytes, count] = OwnBlocks(c);
+  const Views<Values> views(before, bytes, count);
   const RaggedStorage storage({kokkos::ragged_field(views.values, views.lengths)},
                               {views.column()});
   const Options options{.budget_bytes = budget_bytes, .verify = true};
@@ -96,10 +94,8 @@ TEST(KokkosRagged, KeepsOffsetsThatCountValues) {
   for (std::uint64_t k = 0; k < 20; ++k) {
     SCOPED_TRACE(seed_note(seed() + k));
     const RaggedCase c = case_of_doubles(seed() + k);
-    const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-    const RaggedBlocks after = c.after(rank());
-    const Views<Doubles> views(before, std::max(bytes_of(before, 1), bytes_of(after, 1)),
-                               std::max(before.size(), after.size()));
+    const auto [before, after, alignment, bytes, count] = OwnBlocks(c);
+    const Views<Doubles> views(before, bytes, count);
     kokkos::values_to_bytes<double>(views.offsets);
     const RaggedStorage storage({kokkos::ragged_field_by_offsets(views.values, views.offsets)},
                                 {views.column()});

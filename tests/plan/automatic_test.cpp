@@ -134,12 +134,10 @@ double predicted_seconds(const GlobalMap& map, Options options) {
 /// Every rank sends so many blocks to one.
 template <class DestinationOf>
 GlobalMap map_to_one(std::size_t blocks, DestinationOf&& destination_of) {
-  GlobalMap map;
-  for (int source = 0; source < size(); ++source) {
-    map.slots.push_back(static_cast<std::uint64_t>(size()) * blocks);
-    auto& row = map.destination.emplace_back(map.slots.back());
-    for (std::size_t k = 0; k < blocks; ++k) row[k] = Address{destination_of(source), 0};
-  }
+  GlobalMap map = empty_map(size(), static_cast<std::uint64_t>(size()) * blocks);
+  for (int source = 0; source < size(); ++source)
+    std::fill_n(row_of(map.destination, source).begin(), blocks,
+                Address{destination_of(source), 0});
   return map;
 }
 

@@ -61,9 +61,7 @@ TEST(Plan, StorageMayGrowBetweenPlanAndExecute) {
       // Everything goes to the last rank, whose storage is too small for it.
       constexpr std::uint64_t per_rank = 30;
       const int target = size() - 1;
-      GlobalMap map;
-      map.slots.assign(static_cast<std::size_t>(size()), per_rank);
-      map.destination.assign(map.slots.size(), std::vector<std::optional<Address>>(per_rank));
+      GlobalMap map = empty_map(size(), per_rank);
       for (auto& row : map.destination)
         for (std::uint64_t slot = 0; slot < per_rank; slot += 1 + slot % 2)
           row[slot] = Address{target, 0};
@@ -272,9 +270,7 @@ TEST(Plan, OnSubCommunicatorsOfEveryShape) {
 }
 
 TEST(Plan, NoRankHasSlots) {
-  GlobalMap map;
-  map.slots.assign(static_cast<std::size_t>(size()), 0);
-  map.destination.resize(map.slots.size());
+  const GlobalMap map = empty_map(size(), 0);
   for (const Kind& kind : all_kinds) {
     FilledMap filled(map, rank(), Shape::structure);
     Plan plan = filled.plan(MPI_COMM_WORLD, kind.form, options_of(kind));

@@ -117,6 +117,20 @@ struct RaggedArrays {
   std::vector<int> ranks;
 };
 
+/// The blocks of this rank before and afterwards, and the room that both need.
+struct OwnBlocks {
+  explicit OwnBlocks(const RaggedCase& c)
+      : before(row_of(c.before, rank())),
+        after(c.after(rank())),
+        alignment(c.alignment),
+        bytes(std::max(bytes_of(before, alignment), bytes_of(after, alignment))),
+        count(std::max(before.size(), after.size())) {}
+  [[nodiscard]] RaggedArrays arrays() const { return {before, alignment, bytes, count}; }
+
+  RaggedBlocks before, after;
+  std::uint64_t alignment, bytes, count;
+};
+
 /// Lengths of a kind: tiny, mostly zero, a page and its neighbours, mixtures, a giant.
 [[nodiscard]] inline std::uint64_t random_length(std::mt19937_64& random, std::uint64_t kind) {
   switch (kind) {

@@ -23,6 +23,16 @@ inline std::uint64_t pick(std::mt19937_64& random, std::uint64_t least, std::uin
   return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
 }
 
+/// A map of ranks with so many slots, without a block yet.
+inline GlobalMap empty_map(std::vector<std::uint64_t> slots) {
+  GlobalMap map{std::move(slots), {}};
+  for (const std::uint64_t count : map.slots) map.destination.emplace_back(count);
+  return map;
+}
+inline GlobalMap empty_map(int ranks, std::uint64_t slots) {
+  return empty_map(std::vector<std::uint64_t>(static_cast<std::size_t>(ranks), slots));
+}
+
 /// All addresses of all ranks in random order.
 inline std::vector<Address> shuffled_addresses(const std::vector<std::uint64_t>& slots,
                                                std::mt19937_64& random) {
@@ -38,12 +48,13 @@ inline std::vector<Address> shuffled_addresses(const std::vector<std::uint64_t>&
 /// With `first_slots` the blocks of each rank are in its first slots.
 inline GlobalMap random_map(std::mt19937_64& random, int ranks, std::uint64_t most_slots,
                             Tightness tightness, bool first_slots) {
-  GlobalMap map;
+  std::vector<std::uint64_t> slots;
   std::uint64_t all_slots = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    map.slots.push_back(pick(random, 0, 7) == 0 ? 0 : pick(random, 1, most_slots));
-    all_slots += map.slots.back();
+    slots.push_back(pick(random, 0, 7) == 0 ? 0 : pick(random, 1, most_slots));
+    all_slots += slots.back();
   }
+  GlobalMap map = empty_map(slots);
   std::uint64_t blocks = all_slots;
   if (tightness == Tightness::one_free && all_slots > 0) blocks -= 1;
   if (tightness == Tightness::loose) blocks = pick(random, 0, all_slots);
@@ -56,9 +67,6 @@ inline GlobalMap random_map(std::mt19937_64& random, int ranks, std::uint64_t mo
       std::swap(sparse[pick(random, 0, all_slots - 1)], sparse[pick(random, 0, all_slots - 1)]);
     to = sparse;
   }
-  map.destination.resize(map.slots.size());
-  for (std::size_t rank = 0; rank < map.slots.size(); ++rank)
-    map.destination[rank].resize(map.slots[rank]);
   std::vector<std::uint64_t> next(map.slots.size(), 0);
   for (std::uint64_t k = 0; k < blocks; ++k) {
     const auto rank = static_cast<std::size_t>(from[k].rank);
@@ -85,15 +93,10 @@ inline GlobalMap map_to(const std::vector<std::vector<int>>& ranks, std::uint64_
 
 /// A map in which block k of rank r goes to slot k of rank r + k + shift, modulo ranks.
 inline GlobalMap ring_map(int ranks, std::uint64_t slots, std::uint64_t blocks, int shift) {
-  GlobalMap map;
-  map.slots.assign(static_cast<std::size_t>(ranks), slots);
-  map.destination.resize(map.slots.size());
-  for (int rank = 0; rank < ranks; ++rank) {
-    auto& row = map.destination[static_cast<std::size_t>(rank)];
-    row.resize(slots);
+  GlobalMap map = empty_map(ranks, slots);
+  for (int rank = 0; rank < ranks; ++rank)
     for (std::uint64_t k = 0; k < blocks; ++k)
-      row[k] = Address{(rank + static_cast<int>(k) + shift) % ranks, k};
-  }
+      row_of(map.destination, rank)[k] = Address{(rank + static_cast<int>(k) + shift) % ranks, k};
   return map;
 }
 

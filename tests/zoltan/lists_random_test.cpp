@@ -3,7 +3,7 @@
 // Random lists, given in every way, move objects into the slots in which the oracle has them for
 // the map that the lists stand for.
 
-#include "oracle.hpp"
+#include "random_maps.hpp"
 #include "test_comm.hpp"
 #include <valet/zoltan/lists.hpp>
 
@@ -173,8 +173,7 @@ void compare(const Draw& draw) {
     };
   const auto done =
       zoltan::migrate(MPI_COMM_WORLD, lists, found.occupied(draw), {field(found.blocks)}, options);
-  GlobalMap map{std::vector<std::uint64_t>(static_cast<std::size_t>(size()), draw.slots), {}};
-  map.destination.assign(map.slots.size(), Content(draw.slots));
+  GlobalMap map = empty_map(size(), draw.slots);
   std::vector<std::vector<std::uint32_t>> numbers(map.slots.size(),
                                                   std::vector<std::uint32_t>(draw.slots));
   for (std::uint32_t k = 0; k < draw.objects.size(); ++k) {

@@ -20,15 +20,9 @@ ZOLTAN_ID_TYPE gid_of(const RaggedBlock& block) {
 int part_of(const RaggedBlock& block) { return static_cast<int>(block.number % 3) + 100; }
 
 /// The lists of this rank for a case, and what it holds. Before, no object has a part or a name.
-struct Listed {
+struct Listed : OwnBlocks {
   Listed(const RaggedCase& c, bool all)
-      : before(c.before[static_cast<std::size_t>(rank())]),
-        after(c.after(rank())),
-        blocks(std::max(before.size(), after.size())),
-        bytes(std::max(bytes_of(before, c.alignment), bytes_of(after, c.alignment))),
-        arrays(before, c.alignment, bytes, blocks),
-        parts(blocks, -1),
-        gids(blocks, 0) {
+      : OwnBlocks(c), arrays(OwnBlocks::arrays()), parts(count, -1), gids(count, 0) {
     for (const RaggedBlocks& source : c.before)
       for (const RaggedBlock& block : source) {
         if (block.to == block.from && !all) continue;
@@ -54,22 +48,20 @@ struct Listed {
   }
   /// Blocks that are not where they must be, or have the part or the name of another.
   [[nodiscard]] long long wrong(bool all) {
-    long long count = arrays.wrong(after);
+    long long wrong = arrays.wrong(after);
     for (std::size_t k = 0; k < after.size(); ++k) {
       const bool listed = all || after[k].from != rank();
       const bool right = parts[k] == (listed ? part_of(after[k]) : -1) &&
                          gids[k] == (listed ? gid_of(after[k]) : 0);
-      count += right ? 0 : 1;
+      wrong += right ? 0 : 1;
     }
-    return count;
+    return wrong;
   }
   [[nodiscard]] bool is_unchanged() {
     return arrays.wrong(before) == 0 &&
            std::ranges::all_of(parts, [](int part) { return part == -1; });
   }
 
-  RaggedBlocks before, after;
-  std::uint64_t blocks, bytes;
   RaggedArrays arrays;
   std::vector<int> parts;
   std::vector<ZOLTAN_ID_TYPE> gids;

@@ -45,14 +45,11 @@ Options random_options(std::mt19937_64& random, const RaggedBlocks& blocks) {
 long long wrong_blocks_of(std::uint64_t case_seed) {
   std::mt19937_64 random(case_seed);
   const RaggedCase c = random_case(random, size());
-  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-  const RaggedBlocks after = c.after(rank());
+  const OwnBlocks own(c);
+  const auto& [before, after, alignment, bytes, count] = own;
   const std::uint64_t spare_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 0, 5000);
   const std::uint64_t spare_blocks = pick(random, 0, 1) == 0 ? 0 : pick(random, 0, 50);
-  RaggedArrays arrays(
-      before, c.alignment,
-      std::max(bytes_of(before, c.alignment), bytes_of(after, c.alignment)) + spare_bytes,
-      std::max(before.size(), after.size()) + spare_blocks);
+  RaggedArrays arrays(before, alignment, bytes + spare_bytes, count + spare_blocks);
   const Options options = random_options(random, before);
   const Report report =
       migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options);
@@ -91,18 +88,16 @@ RaggedCase ring_case(std::uint64_t alignment, std::uint64_t blocks, std::uint64_
 
 TEST(RaggedMigrate, CarriesAPlanOutAgainAndAgain) {
   const RaggedCase c = ring_case(8, 300, 700);
-  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-  const RaggedBlocks after = c.after(rank());
-  const std::uint64_t capacity =
-      std::max(bytes_of(before, c.alignment), bytes_of(after, c.alignment));
-  RaggedArrays first(before, c.alignment, capacity, before.size() + after.size());
+  const OwnBlocks own(c);
+  const RaggedBlocks &before = own.before, &after = own.after;
+  RaggedArrays first = own.arrays();
   RaggedPlan plan = plan_to_ranks(MPI_COMM_WORLD, first.storage(), before.size(), first.ranks);
   EXPECT_EQ(plan.blocks_before(), before.size());
   EXPECT_EQ(plan.blocks_after(), after.size());
   EXPECT_EQ(plan.required_bytes(), bytes_of(after, c.alignment));
   const std::uint64_t held = plan.extra_bytes();
   for (int repeat = 0; repeat < 3; ++repeat) {
-    RaggedArrays arrays(before, c.alignment, capacity, before.size() + after.size());
+    RaggedArrays arrays = own.arrays();
     const Report report = execute(plan, arrays.storage(), arrays.ranks);
     EXPECT_EQ(sum_over_ranks(arrays.wrong(after)), 0);
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
@@ -150,25 +145,22 @@ TEST(RaggedMigrate, MovesSeveralFieldsUnderOneMap) {
 
 TEST(RaggedMigrate, GivesTheSameBytesWhateverTheMethodAndTheBudget) {
   const RaggedCase c = ring_case(4, 400, 2000);
-  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-  const RaggedBlocks after = c.after(rank());
+  const OwnBlocks own(c);
   for (const Method method : {Method::stream, Method::phased, Method::cyclic, Method::automatic})
     for (const std::size_t budget : {std::size_t{30'000}, std::size_t{1} << 20}) {
-      RaggedArrays arrays(before, 4, std::max(bytes_of(before, 4), bytes_of(after, 4)),
-                          std::max(before.size(), after.size()));
+      RaggedArrays arrays = own.arrays();
       const Options options{.budget_bytes = budget, .method = method};
-      migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options);
-      EXPECT_EQ(sum_over_ranks(arrays.wrong(after)), 0) << to_string(method) << ", " << budget;
+      migrate(MPI_COMM_WORLD, arrays.storage(), own.before.size(), arrays.ranks, options);
+      EXPECT_EQ(sum_over_ranks(arrays.wrong(own.after)), 0) << to_string(method) << ", " << budget;
     }
 }
 
 TEST(RaggedMigrate, FindsBlocksThatWereSpoiltOnTheWay) {
   if (size() == 1) return;
   const RaggedCase c = ring_case(4, 400, 2000);
-  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-  const RaggedBlocks after = c.after(rank());
-  RaggedArrays arrays(before, 4, std::max(bytes_of(before, 4), bytes_of(after, 4)),
-                      std::max(before.size(), after.size()));
+  const OwnBlocks own(c);
+  const RaggedBlocks& before = own.before;
+  RaggedArrays arrays = own.arrays();
   Options options{.verify = true};
   EXPECT_TRUE(
       migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options).verified);
@@ -189,12 +181,11 @@ TEST(RaggedMigrate, KeepsOffsetsWhereThoseAreGiven) {
   RaggedCase c = ring_case(8, 200, 90);
   for (RaggedBlocks& blocks : c.before)
     for (RaggedBlock& block : blocks) block.length *= 8;
-  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-  const RaggedBlocks after = c.after(rank());
-  const std::uint64_t room = std::max(before.size(), after.size());
+  const OwnBlocks own(c);
+  const RaggedBlocks &before = own.before, &after = own.after;
   for (const bool verify : {false, true}) {
-    RaggedArrays arrays(before, 8, std::max(bytes_of(before, 8), bytes_of(after, 8)), room);
-    std::vector<std::uint64_t> offsets(room + 1, 0);
+    RaggedArrays arrays = own.arrays();
+    std::vector<std::uint64_t> offsets(own.count + 1, 0);
     for (std::size_t k = 0; k < before.size(); ++k) offsets[k + 1] = offsets[k] + before[k].length;
     RaggedField field = ragged_field_by_offsets(arrays.arena.bytes(), std::span(offsets));
     field.alignment_bytes = 8;
@@ -219,12 +210,10 @@ TEST(RaggedMigrate, LetsRanksWithLengthsAndRanksWithOffsetsExchangeBlocks) {
     RaggedCase c = ring_case(alignment, 200, 90);
     for (std::size_t r = 1; r < c.before.size(); r += 2)
       for (RaggedBlock& block : c.before[r]) block.length = padded(block.length, alignment);
-    const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
-    const RaggedBlocks after = c.after(rank());
-    const std::uint64_t room = std::max(before.size(), after.size());
-    RaggedArrays arrays(before, alignment,
-                        std::max(bytes_of(before, alignment), bytes_of(after, alignment)), room);
-    std::vector<std::uint64_t> offsets(room + 1, 0);
+    const OwnBlocks own(c);
+    const RaggedBlocks &before = own.before, &after = own.after;
+    RaggedArrays arrays = own.arrays();
+    std::vector<std::uint64_t> offsets(own.count + 1, 0);
     for (std::size_t k = 0; k < before.size(); ++k) offsets[k + 1] = offsets[k] + before[k].length;
     RaggedField field = arrays.field();
     if (has_offsets) field.lengths = offsets.data();

@@ -1,13 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Sizes and choices that cannot be, declared on the last rank only: all ranks throw the same error,
-// and nothing overflows before.
+// Storages, sizes and choices that cannot be, on the last rank only: all ranks throw the same
+// error, and nothing overflows before.
 
 #include "spoilt_call.hpp"
 #include <valet/detail/host_fields.hpp>
 
 namespace valet::test {
 namespace {
+
+TEST(MapErrors, FieldsOfDifferentExtentsNameTheField) {
+  Call call;
+  std::vector<double> first(slots), second(slots + 1);
+  if (is_odd())
+    call.storage = {field(first.data(), slots, 1, "mass"),
+                    field(second.data(), slots + 1, 1, "charge")};
+  expect_plans_refused(call, ErrorCode::field_mismatch,
+                       {odd_name(), "'charge'", "7 slots", "6", "same number"});
+}
+
+TEST(MapErrors, FieldWithoutMemoryIsNamed) {
+  Call call;
+  std::vector<double> first(slots);
+  if (is_odd())
+    call.storage = {field(first.data(), slots, 1, "mass"),
+                    field(static_cast<double*>(nullptr), slots, 1, "charge")};
+  expect_plans_refused(call, ErrorCode::inaccessible_memory,
+                       {odd_name(), "'charge'", "6 slots", "allocate"});
+}
+
+TEST(MapErrors, StorageWithoutFieldsAndRowsWithoutBytes) {
+  Call call;
+  if (is_odd()) call.storage = BlockStorage(std::span<const Field>());
+  expect_plans_refused(call, ErrorCode::invalid_argument, {odd_name(), "without fields", "give"});
+  Call empty_row;
+  std::vector<double> values(slots);
+  if (is_odd()) empty_row.storage = {field(values.data(), slots, 0, "nothing")};
+  expect_plans_refused(empty_row, ErrorCode::invalid_argument,
+                       {odd_name(), "'nothing'", "zero bytes", "leave it out"});
+}
+
+TEST(MapErrors, FieldsThatShareMemory) {
+  std::vector<double> values(slots);
+  struct Particle {
+    double position[3];
+    double mass;
+  };
+  std::vector<Particle> particles(slots);
+  constexpr auto stride = static_cast<std::ptrdiff_t>(sizeof(Particle));
+  Call twice;
+  if (is_odd()) twice.storage = {field(values, 1, "mass"), field(values, 1, "charge")};
+  expect_plans_refused(twice, ErrorCode::invalid_argument,
+                       {odd_name(), "'charge'", "'mass'", "same address", "give every array once"});
+  Call members;
+  if (is_odd())
+    members.storage = {strided_field(&particles.front().position[2], slots, 16, -stride, "mass"),
+                       strided_field(&particles.front().mass, slots, 8, -stride, "charge")};
+  expect_plans_refused(members, ErrorCode::invalid_argument,
+                       {odd_name(), "'charge' (rows of 8 bytes, -32 apart)",
+                        "'mass' (rows of 16 bytes, -32 apart)", "memory of its own"});
+}
+
+TEST(MapErrors, RowsOfAFieldThatOverlap) {
+  for (const std::ptrdiff_t stride : {0, 8, -8}) {
+    Call call;
+    std::vector<double> values(2 * slots);
+    if (is_odd()) call.storage = {strided_field(&values[slots], slots, 36, stride, "mass")};
+    expect_plans_refused(call, ErrorCode::invalid_argument,
+                         {odd_name(), "'mass'", "36 bytes, " + std::to_string(stride) + " apart",
+                          "overlap", "give strides"});
+  }
+}
+
+TEST(MapErrors, ArrayThatEndsInPartOfARow) {
+  Call call;
+  std::vector<double> values(3 * slots - 1);
+  if (is_odd()) call.storage = {field(std::span(values), 3, "position")};
+  expect_plans_refused(call, ErrorCode::invalid_argument,
+                       {odd_name(), "'position'", "16 bytes", "5 rows of 24 bytes", "multiple"});
+}
 
 /// Fields that no memory holds, declared on the odd rank.
 void expect_field_refused(const Field& bad, ErrorCode code, const std::string& part) {
