@@ -9,10 +9,7 @@
 namespace amr::test {
 namespace {
 
-using valet::test::rank;
-using valet::test::seed;
-using valet::test::seed_note;
-using valet::test::size;
+using namespace valet::test;
 
 /// Values of all magnitudes and both signs, the same on all ranks.
 std::vector<double> values() {

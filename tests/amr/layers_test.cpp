@@ -12,11 +12,7 @@
 namespace amr::test {
 namespace {
 
-using valet::test::rank;
-using valet::test::seed;
-using valet::test::seed_note;
-using valet::test::size;
-using valet::test::sum_over_ranks;
+using namespace valet::test;
 
 using Place = std::array<double, 3>;
 

@@ -11,11 +11,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::array_columns;
-using zoltan::Partition;
-using zoltan::Rebalancer;
-using zoltan::RebalancerOptions;
-using zoltan::WhenInfeasible;
+using namespace zoltan;
 
 /// Objects on a line, all of them on the first half of it at first, which say where they began.
 class Line {

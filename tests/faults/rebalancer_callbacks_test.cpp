@@ -11,9 +11,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::ColumnSource;
-using zoltan::Rebalancer;
-using zoltan::RebalancerOptions;
+using namespace zoltan;
 
 constexpr std::uint64_t objects = 30;
 

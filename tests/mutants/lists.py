@@ -82,8 +82,10 @@ def program_of(test):
 
 def misfits(root, folders):
     """Mutants that do not fit the sources, or whose tests nobody registers."""
-    registered = "\n".join(path.read_text() for path in (root / "tests").rglob("CMakeLists.txt"))
-    programs = set(re.findall(r"NAME (\w+)", registered))
+    lists = "\n".join(path.read_text() for path in (root / "tests").rglob("CMakeLists.txt"))
+    programs = set(re.findall(r"NAME (\w+)", lists))
+    for items, prefix in re.findall(r"foreach\(test IN ITEMS ([^)]*)\)\s*valet_add_test\(NAME (\w+)\${test}", lists):
+        programs.update(prefix + item for item in items.split())
     errors, seen = [], set()
     for mutant in (mutant for mutants in folders.values() for mutant in mutants):
         path = root / mutant.file

@@ -9,10 +9,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::array_columns;
-using zoltan::Rebalancer;
-using zoltan::RebalanceResult;
-using zoltan::RebalancerOptions;
+using namespace zoltan;
 
 /// A partition of few objects, drawn from `random`, which is the same on all ranks.
 struct Extreme {

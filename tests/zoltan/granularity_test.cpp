@@ -13,11 +13,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::array_columns;
-using zoltan::Partition;
-using zoltan::Rebalancer;
-using zoltan::RebalanceResult;
-using zoltan::RebalancerOptions;
+using namespace zoltan;
 
 /// Above what ranks give to Zoltan object by object.
 constexpr std::uint64_t objects_per_rank = 5000;

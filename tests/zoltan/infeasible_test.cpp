@@ -10,11 +10,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::array_columns;
-using zoltan::Rebalancer;
-using zoltan::RebalanceResult;
-using zoltan::RebalancerOptions;
-using zoltan::WhenInfeasible;
+using namespace zoltan;
 
 constexpr std::uint64_t each = 100;
 

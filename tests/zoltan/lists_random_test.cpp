@@ -10,9 +10,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::ListOptions;
-using zoltan::PartitionList;
-using zoltan::PartitionLists;
+using namespace zoltan;
 
 /// One object, as all ranks know it.
 struct Object {

@@ -18,10 +18,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::ListMigration;
-using zoltan::ListOptions;
-using zoltan::PartitionList;
-using zoltan::PartitionLists;
+using namespace zoltan;
 
 constexpr std::uint32_t wide = 23;
 constexpr std::uint32_t high = 13;

@@ -9,10 +9,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::array_columns;
-using zoltan::Rebalancer;
-using zoltan::RebalanceResult;
-using zoltan::RebalancerOptions;
+using namespace zoltan;
 
 /// None, one, the most that are given to Zoltan object by object, one more, and many.
 constexpr std::array<std::uint64_t, 5> counts{0, 1, 4096, 4097, 100'000};

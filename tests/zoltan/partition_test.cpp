@@ -14,11 +14,7 @@
 namespace {
 
 using namespace valet::test;
-using valet::zoltan::array_columns;
-using valet::zoltan::Partition;
-using valet::zoltan::Rebalancer;
-using valet::zoltan::RebalanceResult;
-using valet::zoltan::RebalancerOptions;
+using namespace valet::zoltan;
 
 constexpr unsigned side = 24;
 constexpr unsigned vertices = side * side;

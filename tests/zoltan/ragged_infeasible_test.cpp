@@ -9,11 +9,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::Partition;
-using zoltan::RaggedRoom;
-using zoltan::Rebalancer;
-using zoltan::RebalancerOptions;
-using zoltan::WhenInfeasible;
+using namespace zoltan;
 
 /// Sixty blocks of 100 bytes.
 RaggedCase crowded_case() {

@@ -10,9 +10,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::ListMigration;
-using zoltan::ListOptions;
-using zoltan::PartitionLists;
+using namespace zoltan;
 
 ZOLTAN_ID_TYPE gid_of(const RaggedBlock& block) {
   return ListObjects::number(block.from, block.number);

@@ -12,10 +12,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::Partition;
-using zoltan::Rebalancer;
-using zoltan::RebalanceResult;
-using zoltan::RebalancerOptions;
+using namespace zoltan;
 
 constexpr std::uint64_t each = 50'000;
 /// What a partition takes, as the Rebalancer has it: a map, and cells in 8 bytes an object or 1.6

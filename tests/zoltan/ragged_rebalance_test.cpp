@@ -10,14 +10,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::array_columns;
-using zoltan::block_bytes;
-using zoltan::Partition;
-using zoltan::RaggedRoom;
-using zoltan::Rebalancer;
-using zoltan::RebalanceResult;
-using zoltan::RebalancerOptions;
-using zoltan::WhenInfeasible;
+using namespace zoltan;
 
 RebalancerOptions options_of(const std::string& method, Order order) {
   RebalancerOptions options{.method = method, .migration = {.order = order, .verify = true}};

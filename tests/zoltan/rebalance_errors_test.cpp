@@ -8,9 +8,7 @@
 namespace {
 
 using namespace valet::test;
-using valet::zoltan::array_columns;
-using valet::zoltan::Rebalancer;
-using valet::zoltan::RebalancerOptions;
+using namespace valet::zoltan;
 
 /// Code and text of what `action` throws.
 template <class Action>

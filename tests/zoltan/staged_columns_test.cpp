@@ -16,9 +16,7 @@
 namespace valet::test {
 namespace {
 
-using zoltan::Partition;
-using zoltan::Rebalancer;
-using zoltan::RebalancerOptions;
+using namespace zoltan;
 
 /// More than are at hand at a time, and enough to be put in cells.
 constexpr std::size_t objects = 20'000;
