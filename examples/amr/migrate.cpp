@@ -2,6 +2,7 @@
 #include "migrate.hpp"
 
 #include "memory.hpp"
+#include "support/ranks.hpp"
 #include <valet/p4est/transfer.hpp>
 
 #include <algorithm>
@@ -52,12 +53,6 @@ void occupy_first(Patches& patches, std::uint64_t count) {
   std::fill_n(patches.occupied.begin(), count, std::uint8_t{1});
 }
 
-int size_of(MPI_Comm communicator) {
-  int size = 1;
-  MPI_Comm_size(communicator, &size);
-  return size;
-}
-
 /// The time of `action` on the slowest rank.
 template <class Action>
 double slowest(MPI_Comm communicator, Action&& action) {
@@ -81,7 +76,7 @@ PackedPatches::PackedPatches(MPI_Comm communicator, const Patches& patches,
                              std::span<const int> ranks, Which which)
     : communicator_(communicator),
       which_(which),
-      send_counts_(static_cast<std::size_t>(size_of(communicator)), 0),
+      send_counts_(static_cast<std::size_t>(example::size_of(communicator)), 0),
       receive_counts_(send_counts_.size(), 0) {
   MPI_Comm_rank(communicator, &rank_);
   std::vector<std::uint64_t> counts(send_counts_.size(), 0);

@@ -44,31 +44,15 @@ CLI::Option* add_named(CLI::App& app, const char* option, Value& value,
       ->default_str(name_of(names, value));
 }
 
-/// A number of bytes with K, M or G.
-CLI::Option* add_bytes(CLI::App& app, const char* option, std::string& text,
-                       const char* description) {
-  return app.add_option(option, text, description)
-      ->check(example::accepted_by(valet::parse_bytes))
-      ->type_name("BYTES");
-}
-
-template <class Number>
-CLI::Option* add_number(CLI::App& app, const char* option, Number& value, Number least, Number most,
-                        const char* description) {
-  return app.add_option(option, value, description)
-      ->check(CLI::Range(least, most).description(""))
-      ->type_name("N")
-      ->capture_default_str();
-}
-
 void add_mesh_options(CLI::App& app, Options& options) {
-  add_number(app, "--min-level", options.least_level, 1, most_least_level,
-             "level of the largest leaves: 2^N of them fit along an edge of the cube");
-  add_number(app, "--max-level", options.most_level, 1, most_most_level,
-             "level of the smallest leaves");
-  add_number(app, "--steps", options.steps, 0, 1'000'000, "time steps");
-  add_number(app, "--every", options.every, 1, 1'000'000, "steps between changes of the mesh");
-  add_number(
+  example::add_number(app, "--min-level", options.least_level, 1, most_least_level,
+                      "level of the largest leaves: 2^N of them fit along an edge of the cube");
+  example::add_number(app, "--max-level", options.most_level, 1, most_most_level,
+                      "level of the smallest leaves");
+  example::add_number(app, "--steps", options.steps, 0, 1'000'000, "time steps");
+  example::add_number(app, "--every", options.every, 1, 1'000'000,
+                      "steps between changes of the mesh");
+  example::add_number(
       app, "--substeps", options.flow.substeps, 1, 1000,
       "substeps of the reaction in a cell of the front; more increase the differences in work");
 }
@@ -89,8 +73,8 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
       app, "--when-full", options.when_full, when_full_names,
       "if a partition by work needs more slots than a rank has: repartition\nwithin the slots, "
       "or grow the Views");
-  add_number(app, "--capacity", options.capacity, 1.01, 100.0,
-             "slots per rank, relative to the mean number of patches at the start");
+  example::add_number(app, "--capacity", options.capacity, 1.01, 100.0,
+                      "slots per rank, relative to the mean number of patches at the start");
   app.add_option("--order", texts.order,
                  "order of the patches on a rank if Zoltan partitions: stable (resident patches,\n"
                  "then arrivals by source), any or fill (few copies); the partitioner curve keeps\n"
@@ -98,12 +82,11 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
       ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();
-  add_bytes(app, "--memory", texts.memory,
-            "scratch that Valet may use per rank (suffix K, M or G allowed)")
-      ->capture_default_str();
-  add_bytes(app, "--headroom", texts.headroom,
-            "limit on the growth of the data of a rank once it has its first patches, enforced\n"
-            "by the operating system (suffix K, M or G allowed)");
+  example::add_memory(app, texts.memory);
+  example::add_bytes(
+      app, "--headroom", texts.headroom,
+      "limit on the growth of the data of a rank once it has its first patches, enforced\n"
+      "by the operating system (suffix K, M or G allowed)");
 }
 
 }  // namespace
@@ -128,10 +111,7 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       "needs memory for two more copies");
   app.add_flag_callback(
       "--no-vtk", [&options] { options.vtk = false; }, "do not write files for ParaView");
-  app.add_option("--output", options.output, "output directory")
-      ->type_name("DIR")
-      ->capture_default_str();
-  app.add_flag("--quiet", options.quiet, "print only the result");
+  example::add_output(app, options.output, options.quiet, "output directory");
   const auto check = [&] {
     if (options.least_level > options.most_level)
       throw CLI::ValidationError("--min-level", std::to_string(options.least_level) +

@@ -19,18 +19,6 @@ constexpr int compared_rounds = 7;
 /// For the layers on their way and what a change of the mesh takes, beside Valet's budget.
 constexpr std::uint64_t step_headroom_bytes = std::uint64_t{1} << 20;
 
-int rank_of(MPI_Comm communicator) {
-  int rank = 0;
-  MPI_Comm_rank(communicator, &rank);
-  return rank;
-}
-
-int size_of(MPI_Comm communicator) {
-  int size = 1;
-  MPI_Comm_size(communicator, &size);
-  return size;
-}
-
 /// The largest value of any rank. Collective.
 std::uint64_t largest(std::uint64_t value, MPI_Comm communicator) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, communicator);

@@ -27,12 +27,6 @@ using namespace block_cyclic;
 constexpr int producers = 4;
 constexpr int consumers = 3;
 
-int rank_of(MPI_Comm communicator) {
-  int rank = 0;
-  MPI_Comm_rank(communicator, &rank);
-  return rank;
-}
-
 /// The part of the matrix that a rank holds by a layout: column-major, without gaps.
 class Part {
  public:
@@ -82,7 +76,7 @@ bool print_report(const std::string& title, const valet::Report& report, Part& p
   const valet::Report all = valet::summed_over_ranks(report, communicator);
   long long wrong = part.wrong();
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, communicator);
-  if (rank_of(communicator) == 0)
+  if (example::rank_of(communicator) == 0)
     std::printf(
         "%s\n  %.1f MB moved between ranks in %.2f ms; extra memory on a rank: %.2f MB, bound: "
         "%.2f MB\n  %s\n",
@@ -96,7 +90,7 @@ bool print_report(const std::string& title, const valet::Report& report, Part& p
 
 /// Producers to consumers, then anew among the consumers. @return Whether all was right.
 bool hand_over(const Options& options, MPI_Comm communicator) {
-  const int rank = rank_of(communicator);
+  const int rank = example::rank_of(communicator);
   const valet::BlockCyclic::Extents extents{options.rows, options.columns};
   const valet::GridLayout produced{valet::BlockCyclic(extents, {64, 64}, {2, 2}), {0, 1, 2, 3}};
   const valet::GridLayout consumed{valet::BlockCyclic(extents, {100, 80}, {1, 3}), {4, 5, 6}};
@@ -137,8 +131,7 @@ int run(int argc, char** argv, bool prints) {
   add_options(app, options);
   if (const auto exit_code = example::parse(app, argc, argv, prints, "block_cyclic", [] {}))
     return *exit_code;
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int ranks = example::size_of(MPI_COMM_WORLD);
   if (ranks != producers + consumers) {
     if (prints)
       std::fprintf(stderr,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cloud.hpp"
 
+#include "support/ranks.hpp"
+
 #include <cmath>
 #include <cstring>
 
@@ -151,11 +153,9 @@ double Cloud::imbalance(MPI_Comm communicator) const {
       KOKKOS_LAMBDA(const std::uint64_t k, double& sum) { sum += all_work(k); }, own);
   double largest = 0;
   double total = 0;
-  int ranks = 1;
   MPI_Allreduce(&own, &largest, 1, MPI_DOUBLE, MPI_MAX, communicator);
   MPI_Allreduce(&own, &total, 1, MPI_DOUBLE, MPI_SUM, communicator);
-  MPI_Comm_size(communicator, &ranks);
-  return largest * ranks / total;
+  return largest * example::size_of(communicator) / total;
 }
 
 Checksum Cloud::checksum(MPI_Comm communicator) const {

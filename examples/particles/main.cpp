@@ -98,16 +98,6 @@ class Simulation {
   }
 
  private:
-  static int rank_of(MPI_Comm communicator) {
-    int rank = 0;
-    MPI_Comm_rank(communicator, &rank);
-    return rank;
-  }
-  static int size_of(MPI_Comm communicator) {
-    int size = 1;
-    MPI_Comm_size(communicator, &size);
-    return size;
-  }
   static std::uint64_t slots_of(const Options& options, int ranks) {
     const double mean = static_cast<double>(options.particles) / ranks;
     // One more, because particles do not come in fractions.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packed.hpp"
 
+#include "support/ranks.hpp"
 #include <valet/error.hpp>
 
 #include <zoltan.h>
@@ -120,8 +121,7 @@ PackedExchange::PackedExchange(MPI_Comm communicator) {
 valet::zoltan::RebalanceResult PackedExchange::rebalance(valet::zoltan::Rebalancer& rebalancer,
                                                          Cloud& cloud) {
   valet::zoltan::RebalanceResult result;
-  int own = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &own);
+  const int own = example::rank_of(MPI_COMM_WORLD);
   const valet::zoltan::Partition partition = rebalancer.partition(cloud.count);
   require_slots(rebalancer, partition, cloud.slots());
   const double start = MPI_Wtime();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cells.hpp"
 
+#include "support/ranks.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -90,20 +92,16 @@ Totals Cells::check(MPI_Comm communicator, const Chamber& chamber, int step) con
 double Cells::imbalance(MPI_Comm communicator) const {
   const std::uint64_t own = used();
   std::uint64_t largest = 0, total = 0;
-  int ranks = 1;
   MPI_Allreduce(&own, &largest, 1, MPI_UINT64_T, MPI_MAX, communicator);
   MPI_Allreduce(&own, &total, 1, MPI_UINT64_T, MPI_SUM, communicator);
-  MPI_Comm_size(communicator, &ranks);
-  return static_cast<double>(largest) * ranks / static_cast<double>(total);
+  return static_cast<double>(largest) * example::size_of(communicator) / static_cast<double>(total);
 }
 
 void require_room(MPI_Comm communicator, const Cells& cells, std::uint64_t records,
                   std::uint64_t count) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm_size(communicator, &size);
+  const int size = example::size_of(communicator);
   const bool fits = records <= cells.records.size() && count <= cells.id.size();
-  int first = fits ? size : rank;
+  int first = fits ? size : example::rank_of(communicator);
   MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, communicator);
   if (first == size) return;
   std::uint64_t numbers[4] = {records, cells.records.size(), count, cells.id.size()};

@@ -70,16 +70,6 @@ class Simulation {
   }
 
  private:
-  static int rank_of(MPI_Comm communicator) {
-    int rank = 0;
-    MPI_Comm_rank(communicator, &rank);
-    return rank;
-  }
-  static int size_of(MPI_Comm communicator) {
-    int size = 1;
-    MPI_Comm_size(communicator, &size);
-    return size;
-  }
   static std::uint64_t record_capacity(const Options& options, int ranks) {
     const double mean = static_cast<double>(options.chamber.all_species(0)) / ranks;
     // And a longest list, because cells are not cut.

@@ -16,52 +16,29 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       "`python3 examples/plot.py species DIR`."};
   std::string memory = "1M";
   std::string headroom = "0";
-  app.add_option("--columns", options.chamber.columns, "number of cells around the chamber")
-      ->check(CLI::Range(1, 16'384).description(""))
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--rows", options.chamber.rows,
-                 "number of cells from the bottom to the top of the chamber")
-      ->check(CLI::Range(1, 16'384).description(""))
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--steps", options.steps,
-                 "time steps; the front takes 45 to run around the chamber")
-      ->check(CLI::Range(0, 1'000'000).description(""))
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--method", options.method, "Zoltan's method: RCB, RIB or HSFC")
-      ->check(CLI::IsMember({"RCB", "RIB", "HSFC"}, CLI::ignore_case).description(""))
-      ->type_name("NAME")
-      ->capture_default_str();
-  app.add_option("--memory", memory,
-                 "scratch that Valet may use per rank (suffix K, M or G allowed)")
-      ->check(example::accepted_by(valet::parse_bytes))
-      ->type_name("BYTES")
-      ->capture_default_str();
-  app.add_option("--capacity", options.capacity,
-                 "records that fit on a rank, relative to the mean number per rank")
-      ->check(CLI::Range(1.001, 100.0).description(""))
-      ->type_name("FACTOR")
-      ->capture_default_str();
+  example::add_number(app, "--columns", options.chamber.columns, 1, 16'384,
+                      "number of cells around the chamber");
+  example::add_number(app, "--rows", options.chamber.rows, 1, 16'384,
+                      "number of cells from the bottom to the top of the chamber");
+  example::add_number(app, "--steps", options.steps, 0, 1'000'000,
+                      "time steps; the front takes 45 to run around the chamber");
+  example::add_zoltan_method(app, options.method);
+  example::add_memory(app, memory);
+  example::add_number(app, "--capacity", options.capacity, 1.001, 100.0,
+                      "records that fit on a rank, relative to the mean number per rank", "FACTOR");
   app.add_option("--exchange", options.exchange,
                  "migration: in-place (Valet), packed (into a second arena, by MPI_Alltoallv)\n"
                  "or zoltan (Zoltan_Migrate)")
       ->check(example::one_of({"in-place", "packed", "zoltan"}))
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option(
-         "--headroom", headroom,
-         "limit on the growth of the data of a rank after the start, in bytes (suffix K, M\n"
-         "or G allowed); enforced by the operating system; 0: no limit")
-      ->check(example::accepted_by(valet::parse_bytes))
-      ->type_name("BYTES")
+  example::add_bytes(
+      app, "--headroom", headroom,
+      "limit on the growth of the data of a rank after the start, in bytes (suffix K, M\n"
+      "or G allowed); enforced by the operating system; 0: no limit")
       ->capture_default_str();
   app.add_flag("--verify", options.migration.verify, "also let Valet compare end-to-end checksums");
-  app.add_option("--output", options.output, "directory for the CSV files")
-      ->type_name("DIR")
-      ->capture_default_str();
-  app.add_flag("--quiet", options.quiet, "print only the result");
+  example::add_output(app, options.output, options.quiet);
   if (const auto exit_code = example::parse(app, argc, argv, prints, "species", [] {}))
     return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(memory);

@@ -46,10 +46,8 @@ struct Exchange {
 
 /// Throws OutOfMemory on all ranks where the system refused memory to one.
 void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes) {
-  int rank = 0, size = 1;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm_size(communicator, &size);
-  int first = refused ? rank : size;
+  const int size = example::size_of(communicator);
+  int first = refused ? example::rank_of(communicator) : size;
   MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, communicator);
   if (first == size) return;
   std::uint64_t numbers[2] = {bytes, example::data_bytes()};
@@ -63,10 +61,8 @@ void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes) {
 }  // namespace
 
 Moved pack_and_send(MPI_Comm communicator, Cells& cells, std::span<const int> ranks) {
-  int own = 0, size = 1;
-  MPI_Comm_rank(communicator, &own);
-  MPI_Comm_size(communicator, &size);
-  std::vector<int> head_counts(static_cast<std::size_t>(size), 0), record_counts(head_counts);
+  const auto size = static_cast<std::size_t>(example::size_of(communicator));
+  std::vector<int> head_counts(size, 0), record_counts(head_counts);
   for (std::uint64_t k = 0; k < cells.count; ++k) {
     const auto to = static_cast<std::size_t>(ranks[k]);
     ++head_counts[to];
@@ -97,7 +93,7 @@ Moved pack_and_send(MPI_Comm communicator, Cells& cells, std::span<const int> ra
   cells.count = heads.received();
   for (std::uint64_t k = 0; k < cells.count; ++k) cells.set_head(k, new_heads[k]);
 
-  const auto self = static_cast<std::size_t>(own);
+  const auto self = static_cast<std::size_t>(example::rank_of(communicator));
   const auto stays = static_cast<std::uint64_t>(records.send_counts[self]) * sizeof(Record) +
                      static_cast<std::uint64_t>(heads.send_counts[self]) * sizeof(Head);
   return {records.sent() * sizeof(Record) + heads.sent() * sizeof(Head) - stays, bytes, 0};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "support/ranks.hpp"
 #include "ways.hpp"
 
 #include <zoltan.h>
@@ -85,10 +86,9 @@ struct Destroy {
 
 /// Sees to it that what arrives will fit: a callback cannot refuse on all ranks.
 void require_room_after(MPI_Comm communicator, const Cells& cells, std::span<const int> ranks) {
-  int size = 1;
-  MPI_Comm_size(communicator, &size);
+  const auto size = static_cast<std::size_t>(example::size_of(communicator));
   // Records and cells for each rank, then those of this one.
-  std::vector<std::uint64_t> sums(2 * static_cast<std::size_t>(size), 0);
+  std::vector<std::uint64_t> sums(2 * size, 0);
   for (std::uint64_t k = 0; k < cells.count; ++k) {
     sums[2 * static_cast<std::size_t>(ranks[k])] += cells.species(k);
     ++sums[2 * static_cast<std::size_t>(ranks[k]) + 1];
@@ -102,8 +102,7 @@ void require_room_after(MPI_Comm communicator, const Cells& cells, std::span<con
 
 Moved zoltan_migrate(MPI_Comm communicator, Cells& cells, std::span<const int> ranks) {
   require_room_after(communicator, cells, ranks);
-  int own = 0;
-  MPI_Comm_rank(communicator, &own);
+  const int own = example::rank_of(communicator);
   Migration migration{.cells = cells, .leaving = {}, .to = {}};
   Moved moved;
   int result = ZOLTAN_MEMERR;

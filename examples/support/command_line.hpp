@@ -5,6 +5,7 @@
 
 #include "launch.hpp"
 #include <valet/error.hpp>
+#include <valet/options.hpp>
 #include <valet/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -44,6 +45,41 @@ inline CLI::Validator one_of(const std::vector<std::string>& names) {
         return "unknown value '" + text + "'; known: " + known;
       },
       "");
+}
+
+template <class Number, class Bound>
+CLI::Option* add_number(CLI::App& app, const char* option, Number& value, Bound least, Bound most,
+                        const char* description, const char* type = "N") {
+  return app.add_option(option, value, description)
+      ->check(CLI::Range(least, most).description(""))
+      ->type_name(type)
+      ->capture_default_str();
+}
+
+/// A number of bytes with K, M or G.
+inline CLI::Option* add_bytes(CLI::App& app, const char* option, std::string& text,
+                              const char* description) {
+  return app.add_option(option, text, description)
+      ->check(accepted_by(valet::parse_bytes))
+      ->type_name("BYTES");
+}
+
+inline void add_memory(CLI::App& app, std::string& text) {
+  add_bytes(app, "--memory", text, "scratch that Valet may use per rank (suffix K, M or G allowed)")
+      ->capture_default_str();
+}
+
+inline void add_zoltan_method(CLI::App& app, std::string& method) {
+  app.add_option("--method", method, "Zoltan's method: RCB, RIB or HSFC")
+      ->check(CLI::IsMember({"RCB", "RIB", "HSFC"}, CLI::ignore_case).description(""))
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+inline void add_output(CLI::App& app, std::string& directory, bool& quiet,
+                       const char* description = "directory for the CSV files") {
+  app.add_option("--output", directory, description)->type_name("DIR")->capture_default_str();
+  app.add_flag("--quiet", quiet, "print only the result");
 }
 
 /// What is wrong where no option takes an argument: the first such, as they were given.

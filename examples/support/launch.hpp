@@ -3,6 +3,8 @@
 
 /// The frame of an example's main function.
 
+#include "ranks.hpp"
+
 #include <mpi.h>
 
 #include <cstdio>
@@ -27,8 +29,7 @@ template <class Run>
 int launch(int argc, char** argv, const char* program, Run&& run) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = rank_of(MPI_COMM_WORLD);
   int exit_code = EXIT_FAILURE;
   try {
     exit_code = run(argc, argv, rank == 0);

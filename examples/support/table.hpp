@@ -3,6 +3,8 @@
 
 /// What the tables and files of the examples have in common.
 
+#include "ranks.hpp"
+
 #include <mpi.h>
 
 #include <cstdint>
@@ -37,18 +39,14 @@ std::string formatted(const char* format, auto... values) {
 template <class Entry>
 std::vector<Entry> gather(MPI_Comm communicator, const std::vector<Entry>& own) {
   static_assert(std::is_trivially_copyable_v<Entry>);
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm_size(communicator, &size);
   const int bytes = static_cast<int>(own.size() * sizeof(Entry));
-  std::vector<int> counts(static_cast<std::size_t>(size));
+  std::vector<int> counts(static_cast<std::size_t>(size_of(communicator)));
   MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, communicator);
   std::vector<int> displacements(counts.size(), 0);
   for (std::size_t r = 1; r < counts.size(); ++r)
     displacements[r] = displacements[r - 1] + counts[r - 1];
   std::vector<Entry> all;
-  if (rank == 0)
+  if (rank_of(communicator) == 0)
     all.resize(static_cast<std::size_t>(displacements.back() + counts.back()) / sizeof(Entry));
   MPI_Gatherv(own.data(), bytes, MPI_BYTE, all.data(), counts.data(), displacements.data(),
               MPI_BYTE, 0, communicator);
