@@ -4,15 +4,6 @@
 // particles on every rank. What needs Kokkos and Zoltan is in readme_views_test.cpp.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <numeric>
-#include <random>
-#include <vector>
 
 namespace {
 

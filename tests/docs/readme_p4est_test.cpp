@@ -5,12 +5,7 @@
 #include "test_comm.hpp"
 #include <valet/p4est/transfer.hpp>
 
-#include <gtest/gtest.h>
 #include <p4est_extended.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -4,15 +4,6 @@
 // readme_test.cpp.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 namespace {
 

@@ -5,17 +5,8 @@
 // so many.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <iostream>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace {
 

@@ -12,13 +12,6 @@
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_DualView.hpp>
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <cstring>
-#include <span>
-#include <utility>
-#include <vector>
 
 namespace {
 

@@ -5,18 +5,8 @@
 
 #include "test_comm.hpp"
 #include <valet/scalapack.hpp>
-#include <valet/valet.hpp>
 
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <iostream>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 namespace {
 

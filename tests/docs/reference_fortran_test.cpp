@@ -5,14 +5,6 @@
 #include "test_comm.hpp"
 #include <valet/valet.h>
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <vector>
-
 extern "C" {
 void fortran_moved_particles(int comm, double* x, std::int64_t slots, std::int64_t* count,
                              const int* ranks);

@@ -3,17 +3,6 @@
 // The snippets of the groups of the API reference, word for word, with what they need around them.
 
 #include "test_comm.hpp"
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <iostream>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace {
 

@@ -10,14 +10,6 @@
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <iostream>
-#include <utility>
-#include <vector>
 
 namespace {
 
