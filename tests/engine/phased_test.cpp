@@ -6,7 +6,7 @@
 #include "filled_map.hpp"
 #include "named_budget.hpp"
 #include "schedule/phased_sizes.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 namespace valet::test {
 namespace {

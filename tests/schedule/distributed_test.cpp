@@ -5,7 +5,7 @@
 
 #include "instances.hpp"
 #include "testing.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 namespace valet::schedule {
 namespace {

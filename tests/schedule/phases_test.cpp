@@ -3,7 +3,7 @@
 #include "instances.hpp"
 #include "schedule/relaxation.hpp"
 #include "testing.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 namespace valet::schedule {
 namespace {

@@ -7,7 +7,7 @@
 #include "problem.hpp"
 #include "solver.hpp"
 #include "testing.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <chrono>
 
