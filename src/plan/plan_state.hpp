@@ -50,21 +50,6 @@ struct State {
     if (options.method == Method::automatic) make_room_to_measure();
   }
 
-  std::shared_ptr<call::Frame> frame;  ///< first: its ledger counts everything below
-  Ledger& ledger;
-  observe::Observer& observer;
-  mpi::Channel& channel;
-  storage::Loan& memory;
-  Options options;  ///< with an available_bytes that does not throw; progress, trace: see the frame
-  BlockTraits blocks;
-  std::optional<PageBudget> page_budget;  ///< where blocks are pages
-  double plan_seconds = 0;
-  std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
-  bool from_layout = false;           ///< Report::plan_from_layout; the same on all ranks
-  std::uint64_t segments = 0;         ///< Report::segments
-  std::uint64_t periods = 0;          ///< Report::periods
-  std::optional<ObjectMove> objects;  ///< where there is no map
-  Flows flows;
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
   /// Measuring the machine takes the budget. Local; comes before the ranks agree on memory.
@@ -84,14 +69,39 @@ struct State {
   }
   /// The memory shared inside nodes that this plan uses, or nothing.
   [[nodiscard]] const storage::NodeMemory& node() const { return shares ? memory.node() : no_node; }
-  bool shares = false;
-  storage::NodeMemory no_node{ledger};
+
+  // The call that made the plan, and what is used of it.
+  std::shared_ptr<call::Frame> frame;  ///< first: its ledger counts everything below
+  Ledger& ledger;
+  observe::Observer& observer;
+  mpi::Channel& channel;
+  storage::Loan& memory;
+
+  // What the caller wants, set before planning.
+  Options options;  ///< with an available_bytes that does not throw; progress, trace: see the frame
+  BlockTraits blocks;
+  std::optional<PageBudget> page_budget;  ///< where blocks are pages
+  std::optional<ObjectMove> objects;      ///< where there is no map
+
+  // The plan, which every execution reads.
+  Flows flows;
+  bool shares = false;             ///< memory inside nodes
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
   std::size_t kept_schedule_bytes = 0;  ///< likewise, for its part of a schedule of the root
   /// What this rank lacked memory for when the ranks could not agree on it any more: they do when
   /// the plan is executed.
   std::optional<Diagnostic> failure;
-  std::shared_ptr<Workspace> workspace;  ///< what executions reuse
+
+  // What planning found, for reports.
+  double plan_seconds = 0;
+  std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
+  bool from_layout = false;    ///< Report::plan_from_layout; the same on all ranks
+  std::uint64_t segments = 0;  ///< Report::segments
+  std::uint64_t periods = 0;   ///< Report::periods
+
+  // What executions work with.
+  storage::NodeMemory no_node{ledger};   ///< where `shares` is false
+  std::shared_ptr<Workspace> workspace;  ///< what they reuse
 };
 
 /// What is behind a plan, for the operations.

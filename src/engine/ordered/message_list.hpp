@@ -12,14 +12,19 @@ namespace valet::engine {
 /// The messages that a rank has credited and not landed, in the order of their imports: a ring of
 /// fixed length, in which those that wait next to each other are joined when it is full.
 ///
-/// Why a full list never stops an exchange. A list with messages on their way gets shorter when
-/// these arrive. Once all have arrived, the first one waits in a room, because landing passes the
-/// others, and so do all behind it: nothing is credited to slots while a room is in use, and what
-/// is aside came before. Joined, they are runs. A run ends where the ring of its room begins again,
-/// once for each of two rooms, or where the next message is in the other room. Without detours that
-/// is at the end of a grain: there are as many whole grains as the rooms hold, and short ones one a
-/// flow; the first and the last run may be parts of grains. Detours end runs within a grain, too,
-/// so the last places of the list are kept for them: see place_on_node().
+/// Why a full list never stops an exchange: once all messages have arrived, and those that wait
+/// next to each other are joined, one more fits.
+/// 1. All arrive: a source needs nothing but its credit.
+/// 2. Landing passes those that lie in slots or aside. The first one left is in one of two rooms,
+///    and so are all behind it: those aside came before, and nothing is credited to slots while a
+///    room is in use.
+/// 3. Messages that follow each other in the list and lie in one room are joined, except where the
+///    ring of their room begins again: once in each room.
+/// 4. Where none in the room of the node is behind one in the room in scratch, that leaves four at
+///    most, a run in each room, each cut once. A list is longer.
+/// 5. Behind one in scratch, the next goes to the room of the node only while `for_detours` entries
+///    are free: see place_on_node(). Look at the last that did. It and all behind it are a run in
+///    that room and then a run in scratch, each cut once: for_detours - 1 entries, so one is free.
 class MessageList {
  public:
   /// Where the blocks of a message are received.
@@ -37,14 +42,17 @@ class MessageList {
     bool arrived = false;
   };
 
-  /// Messages that a list has to hold.
+  /// Messages that a list has to hold: those on their way, and all that may wait where there are no
+  /// detours, joined. The next message is then in another room only where a grain ends, so these
+  /// are a run for each grain at most, and one more where the ring of a room begins again.
   /// @param receives  the most on their way at once
-  /// @param flows     sources
+  /// @param flows     sources; the last grain of each may be a short one
   /// @param grains    whole grains that both rooms hold
   /// @param shares    whether there is a room in the memory of the node
   static constexpr std::size_t length(std::size_t receives, std::size_t flows, std::size_t grains,
                                       bool shares) {
-    return receives + flows + grains + 4 + (shares ? for_detours : 0);
+    constexpr std::size_t cut_grains = 2;  // the one that lands now, and the one credited last
+    return receives + flows + grains + cut_grains + rooms + (shares ? for_detours : 0);
   }
   static constexpr std::uint64_t bytes_for(std::size_t length) { return length * sizeof(Message); }
 
@@ -73,10 +81,6 @@ class MessageList {
   }
   /// Where the next message of a source that writes into the memory of the node is received: there,
   /// or by a detour through scratch, or nowhere before something else has come or gone.
-  ///
-  /// Behind a message in scratch it goes to the memory of the node only while the list has places
-  /// to spare. Otherwise messages that change between the two rooms could fill the list, and no
-  /// export would leave a hole any more.
   /// @param takes_less   Nothing that is on its way will make room, so a detour is right.
   /// @param node_places  Blocks that fit next to each other there.
   template <class Renumber>
@@ -91,8 +95,9 @@ class MessageList {
   }
 
  private:
-  /// A run in each room, each of which may begin its ring again, and the next message.
-  static constexpr std::size_t for_detours = 5;
+  static constexpr std::size_t rooms = 2;
+  /// A run in each room, each cut where its ring begins again, and the next message.
+  static constexpr std::size_t for_detours = 2 * rooms + 1;
 
   [[nodiscard]] bool has_spare() const { return last_ - first_ + for_detours <= messages_.size(); }
   /// Joins messages that wait next to each other.

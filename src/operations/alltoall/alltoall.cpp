@@ -36,11 +36,11 @@ using operations::sum;
 /// another rank for them.
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
-/// What suits a rank, then all.
+/// What suits this rank; in AgreedSizes, what suits all.
 struct Sizes {
-  std::uint64_t page = 0;        ///< bytes of one: the least that suits a rank
-  std::uint64_t least_page = 0;  ///< from here to `page` all fit a rank: the largest; or unknown
-  bool at_once = false;          ///< everything can leave at once
+  std::uint64_t page = 0;        ///< bytes of the page that suits; the least of all ranks'
+  std::uint64_t least_page = 0;  ///< the smallest that fits, or unknown; the largest of all ranks'
+  bool at_once = false;          ///< everything can leave at once: on all ranks
   plan::JointShape shape = {};   ///< what the choice between pages and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
 

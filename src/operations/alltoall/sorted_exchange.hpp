@@ -121,7 +121,7 @@ class SortedExchange {
   }
 
  private:
-  /// How a method suits a rank, then all.
+  /// How a method suits this rank; in Chosen::all, how it suits all.
   struct Merits {
     std::uint64_t volume = 0;        ///< elements swapped
     bool suits = false;              ///< it can be used
