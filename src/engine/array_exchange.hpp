@@ -4,9 +4,9 @@
 /// Moves what two grids share, chunk by chunk. Both sides of every pair know from the layouts how
 /// many elements pass between them and in which order, so nothing but credits and data is sent.
 ///
-/// A receiver has a few slots of one chunk, which it credits to its sources in turn; a sender packs
-/// its next chunk for the rank that gave a credit, on one node straight into that slot. It serves
-/// one credit at a time and waits for nothing but a send buffer, whose receive is posted: so
+/// A receiver has a few buffers of one chunk, which it credits to its sources in turn; a sender
+/// packs its next chunk for the rank that gave a credit, on one node straight into that buffer. It
+/// serves one credit at a time and waits for nothing but a send buffer, whose receive is posted: so
 /// nothing can get stuck.
 
 #include "engine/array_part.hpp"
@@ -27,12 +27,12 @@ struct ExchangeSizes {
   // Measured: what stays in the second-level cache between the copy in and the copy out is
   // quickest.
   static constexpr std::size_t most_chunk_bytes = std::size_t{128} << 10;
-  static constexpr std::size_t most_slots = 8;
+  static constexpr std::size_t most_receive_buffers = 8;
   static constexpr std::size_t most_send_buffers = 8;
 
   std::size_t element_bytes = 1;
   std::int64_t chunk_elements = 1;  ///< equal on all ranks
-  std::size_t slots = 1;
+  std::size_t receive_buffers = 1;
   std::size_t send_buffers = 1;
 
   [[nodiscard]] std::size_t chunk_bytes() const {
@@ -50,12 +50,12 @@ struct ExchangeSizes {
       element_bytes;
   return static_cast<std::int64_t>(std::max<std::uint64_t>(chunk, half >= element_bytes ? 1 : 0));
 }
-/// Slots and buffers of such chunks, for the two halves of `bytes`.
+/// Receive and send buffers of such chunks, for the two halves of `bytes`.
 [[nodiscard]] inline ExchangeSizes exchange_sizes(std::uint64_t bytes, std::size_t element_bytes,
                                                   std::int64_t chunk_elements) {
   ExchangeSizes sizes{.element_bytes = element_bytes, .chunk_elements = chunk_elements};
   const std::uint64_t chunks = std::max<std::uint64_t>(bytes / 2 / sizes.chunk_bytes(), 1);
-  sizes.slots = std::min<std::uint64_t>(chunks, ExchangeSizes::most_slots);
+  sizes.receive_buffers = std::min<std::uint64_t>(chunks, ExchangeSizes::most_receive_buffers);
   sizes.send_buffers = std::min<std::uint64_t>(chunks, ExchangeSizes::most_send_buffers);
   return sizes;
 }
@@ -81,9 +81,9 @@ class ArrayExchange final : public engine::Participant {
         node_(node),
         peers_(std::move(peers)),
         receives_(!peers_.sources.empty()),
-        slots_(ledger),
+        buffers_(ledger),
         transport_(channel, ledger, node,
-                   {.receives = sizes_.slots,
+                   {.receives = sizes_.receive_buffers,
                     .sends = sizes_.send_buffers,
                     .signals = sizes_.send_buffers}) {
     for (const ArrayPeer& peer : peers_.destinations) credits_to_come_ += chunks_of(peer);
@@ -91,9 +91,9 @@ class ArrayExchange final : public engine::Participant {
     const bool sends_data = std::ranges::any_of(peers_.destinations, [this](const ArrayPeer& peer) {
       return node_.of(peer.rank) == nullptr;
     });
-    // The own part needs one of them: no slot is free for it while others write.
+    // The own part needs one of them: others may write into every receive buffer meanwhile.
     send_buffers_ = sends_data ? sizes_.send_buffers : peers_.own_elements > 0 ? 1 : 0;
-    slots_.resize(sizes_.slots);
+    buffers_.resize(sizes_.receive_buffers);
     // Sources behind this rank first, so that nobody is everybody's first.
     Vector<ArrayPeer>& sources = peers_.sources;
     std::rotate(sources.begin(),
@@ -103,13 +103,13 @@ class ArrayExchange final : public engine::Participant {
 
   /// Scratch that run() needs. [local]
   [[nodiscard]] std::size_t scratch_bytes() const {
-    return (own_slots() + send_buffers_) * sizes_.chunk_bytes();
+    return (own_receive_buffers() + send_buffers_) * sizes_.chunk_bytes();
   }
   /// Moves everything, the own part too. Collective, blocking. Fills in what was moved. Where it
   /// throws, scratch may not be freed.
   void run(std::span<std::byte> scratch, Report& report) {
-    slot_memory_ = own_slots() > 0 ? scratch.data() : node_.own().data();
-    send_memory_ = scratch.data() + own_slots() * sizes_.chunk_bytes();
+    receive_memory_ = own_receive_buffers() > 0 ? scratch.data() : node_.own().data();
+    send_memory_ = scratch.data() + own_receive_buffers() * sizes_.chunk_bytes();
     advance();
     copy_own(report);
     transport_.run(*this);
@@ -121,7 +121,7 @@ class ArrayExchange final : public engine::Participant {
 
   void advance() override {
     serve();
-    credit_idle_slots();
+    credit_idle_buffers();
     if (credits_to_come_ > 0 && crediting_ == nullptr) transport_.listen();
   }
   void handle(const engine::Event& event) override {
@@ -136,7 +136,7 @@ class ArrayExchange final : public engine::Participant {
   [[nodiscard]] bool done() const override { return credits_to_come_ + chunks_to_come_ == 0; }
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
     std::uint64_t chunks = 0;
-    for (const Slot& slot : slots_) chunks += slot.busy ? 1 : 0;
+    for (const ReceiveBuffer& buffer : buffers_) chunks += buffer.busy ? 1 : 0;
     if (send_buffers_ > 0)
       for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
         chunks += transport_.can_send(k) ? 0 : 1;
@@ -144,18 +144,19 @@ class ArrayExchange final : public engine::Participant {
   }
 
  private:
-  struct Slot {
+  struct ReceiveBuffer {
     int source = 0;  ///< in its grid
     std::int64_t first = 0;
     std::int64_t count = 0;
     bool busy = false;
   };
 
-  /// With the slots for which there is room in memory shared with the node, where there is some: it
-  /// is as large as the least that a sharing rank would give, of which each holds a chunk.
+  /// With the receive buffers that fit the memory shared with the node, where there is some. Its
+  /// size is the least that any rank sharing it would give, and that holds a chunk.
   static ExchangeSizes limited_to(const storage::NodeMemory& node, ExchangeSizes sizes) {
     if (!node.own().empty())
-      sizes.slots = std::min(sizes.slots, node.own().size() / sizes.chunk_bytes());
+      sizes.receive_buffers =
+          std::min(sizes.receive_buffers, node.own().size() / sizes.chunk_bytes());
     return sizes;
   }
   [[nodiscard]] std::uint64_t chunks_of(const ArrayPeer& peer) const {
@@ -163,23 +164,23 @@ class ArrayExchange final : public engine::Participant {
                                       sizes_.chunk_elements);
   }
   /// Those that are not in memory shared with the node.
-  [[nodiscard]] std::size_t own_slots() const {
-    return node_.own().empty() && receives_ ? sizes_.slots : 0;
+  [[nodiscard]] std::size_t own_receive_buffers() const {
+    return node_.own().empty() && receives_ ? sizes_.receive_buffers : 0;
   }
-  /// Gives slots to the sources in turn.
-  void credit_idle_slots() {
-    for (std::size_t s = 0; s < slots_.size() && !peers_.sources.empty(); ++s) {
-      if (slots_[s].busy || !transport_.can_receive(s)) continue;
+  /// Gives receive buffers to the sources in turn.
+  void credit_idle_buffers() {
+    for (std::size_t s = 0; s < buffers_.size() && !peers_.sources.empty(); ++s) {
+      if (buffers_[s].busy || !transport_.can_receive(s)) continue;
       if (next_source_ >= peers_.sources.size()) next_source_ = 0;
       ArrayPeer& source = peers_.sources[next_source_];
-      Slot& slot = slots_[s];
-      slot = {.source = source.grid_rank,
-              .first = source.done,
-              .count = std::min(sizes_.chunk_elements, source.elements - source.done),
-              .busy = true};
+      ReceiveBuffer& buffer = buffers_[s];
+      buffer = {.source = source.grid_rank,
+                .first = source.done,
+                .count = std::min(sizes_.chunk_elements, source.elements - source.done),
+                .busy = true};
       transport_.give(s, source.rank, memory_of(s),
-                      static_cast<std::size_t>(slot.count) * sizes_.element_bytes, {});
-      source.done += slot.count;
+                      static_cast<std::size_t>(buffer.count) * sizes_.element_bytes, {});
+      source.done += buffer.count;
       if (source.done == source.elements) {
         source = peers_.sources.back();
         peers_.sources.pop_back();
@@ -217,15 +218,15 @@ class ArrayExchange final : public engine::Participant {
     --credits_to_come_;
   }
   void receive(std::size_t index) {
-    Slot& slot = slots_[index];
+    ReceiveBuffer& buffer = buffers_[index];
     observe::Observer& observer = *observe::observer_of(channel_);
     const observe::TraceSpan span(
         observer.trace, observe::TraceKind::scatter, "scatter",
-        {.bytes = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes});
-    incoming_.copy->unpack(memory_of(index), {slot.source, slot.first, slot.count},
+        {.bytes = static_cast<std::uint64_t>(buffer.count) * sizes_.element_bytes});
+    incoming_.copy->unpack(memory_of(index), {buffer.source, buffer.first, buffer.count},
                            incoming_.array);
-    observer.moved(static_cast<std::uint64_t>(slot.count));
-    slot.busy = false;
+    observer.moved(static_cast<std::uint64_t>(buffer.count));
+    buffer.busy = false;
     --chunks_to_come_;
   }
   /// Through the first send buffer, before anything else is packed into it.
@@ -243,8 +244,8 @@ class ArrayExchange final : public engine::Participant {
     }
     report.local_copies += static_cast<std::uint64_t>(peers_.own_elements);
   }
-  [[nodiscard]] std::byte* memory_of(std::size_t slot) {
-    return slot_memory_ + slot * sizes_.chunk_bytes();
+  [[nodiscard]] std::byte* memory_of(std::size_t buffer) {
+    return receive_memory_ + buffer * sizes_.chunk_bytes();
   }
   [[nodiscard]] std::optional<std::size_t> idle_send() const {
     for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
@@ -262,9 +263,9 @@ class ArrayExchange final : public engine::Participant {
   std::size_t send_buffers_ = 0;
   std::uint64_t credits_to_come_ = 0;  ///< and to be served
   std::uint64_t chunks_to_come_ = 0;
-  std::byte* slot_memory_ = nullptr;
+  std::byte* receive_memory_ = nullptr;
   std::byte* send_memory_ = nullptr;
-  Vector<Slot> slots_;
+  Vector<ReceiveBuffer> buffers_;
   engine::CreditTransport transport_;
   std::size_t next_source_ = 0;
   engine::Credit credit_;           ///< that waits to be served

@@ -6,13 +6,13 @@
 namespace valet::engine {
 
 CreditTransport::CreditTransport(const mpi::Channel& channel, Ledger& ledger,
-                                 const storage::NodeMemory& node, const Slots& slots)
+                                 const storage::NodeMemory& node, const RequestCounts& counts)
     : channel_(channel),
       node_(node),
       observer_(observe::observer_of(channel)),
-      slots_(slots),
-      requests_(ledger, first_other() + slots.others, channel.hooks()),
-      given_(ledger, slots.receives) {}
+      counts_(counts),
+      requests_(ledger, first_other() + counts.others, channel.hooks()),
+      given_(ledger, counts.receives) {}
 
 bool CreditTransport::can_receive(std::size_t index) const {
   return requests_.idle(first_receive() + index) && requests_.idle(first_credit() + index);

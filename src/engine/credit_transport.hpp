@@ -44,9 +44,9 @@ struct Credit {
 struct Event {
   enum class Kind : std::uint8_t {
     credit,     ///< a credit has come; listen() for the next
-    received,   ///< the message that was credited in that receive slot is there
-    credited,   ///< the credit of that receive slot has left
-    sent,       ///< the message of that send slot has left
+    received,   ///< the message of that receive request is there
+    credited,   ///< the credit of that receive request has left
+    sent,       ///< the message of that send request has left
     signalled,  ///< the word that a destination's memory was written has left
     other,      ///< a request of somebody else's protocol
   };
@@ -84,27 +84,27 @@ class Participant {
 
 class VALET_EXPORT CreditTransport {
  public:
-  /// Request slots of each kind.
-  struct Slots {
+  /// How many requests of each kind there are.
+  struct RequestCounts {
     std::size_t receives = 0;
     std::size_t sends = 0;
     std::size_t signals = 0;
     std::size_t others = 0;
   };
 
-  /// Allocates 8 bytes for each request slot and 16 for each receive slot.
+  /// Allocates 8 bytes for each request and 16 for each receive.
   /// @param node  Shared with ranks of the node; must outlive this.
   CreditTransport(const mpi::Channel& channel, Ledger& ledger, const storage::NodeMemory& node,
-                  const Slots& slots);
+                  const RequestCounts& counts);
   /// What that allocates.
-  [[nodiscard]] static constexpr std::uint64_t state_bytes(const Slots& slots) {
-    return (1 + 2 * slots.receives + slots.sends + slots.signals + slots.others) *
+  [[nodiscard]] static constexpr std::uint64_t state_bytes(const RequestCounts& counts) {
+    return (1 + 2 * counts.receives + counts.sends + counts.signals + counts.others) *
                sizeof(MPI_Request) +
-           slots.receives * sizeof(Credit);
+           counts.receives * sizeof(Credit);
   }
 
   // Receiving.
-  /// Whether a receive slot has neither a message nor its last credit under way.
+  /// Whether a receive request has neither a message nor its last credit under way.
   [[nodiscard]] bool can_receive(std::size_t index) const;
   /// Whether `source` writes into the segment that this rank offers.
   [[nodiscard]] bool is_written_by(int source) const { return node_.is_written_by(source); }
@@ -142,13 +142,13 @@ class VALET_EXPORT CreditTransport {
   void signal(std::size_t index, int destination, std::uint64_t bytes) {
     post_signal(first_send() + index, destination, bytes);
   }
-  /// The same with an idle signal slot, if there is one.
+  /// The same with an idle signal request, if there is one.
   [[nodiscard]] bool can_signal() const { return idle_signal() < first_other(); }
   void signal(int destination, std::uint64_t bytes) {
     post_signal(idle_signal(), destination, bytes);
   }
 
-  /// A request slot of somebody else's protocol, waited for together with all others.
+  /// A request of somebody else's protocol, waited for together with all others.
   [[nodiscard]] MPI_Request& other(std::size_t index) { return requests_[first_other() + index]; }
   [[nodiscard]] bool idle_other(std::size_t index) const {
     return requests_.idle(first_other() + index);
@@ -174,10 +174,10 @@ class VALET_EXPORT CreditTransport {
 
  private:
   [[nodiscard]] std::size_t first_receive() const { return 1; }
-  [[nodiscard]] std::size_t first_credit() const { return first_receive() + slots_.receives; }
-  [[nodiscard]] std::size_t first_send() const { return first_credit() + slots_.receives; }
-  [[nodiscard]] std::size_t first_signal() const { return first_send() + slots_.sends; }
-  [[nodiscard]] std::size_t first_other() const { return first_signal() + slots_.signals; }
+  [[nodiscard]] std::size_t first_credit() const { return first_receive() + counts_.receives; }
+  [[nodiscard]] std::size_t first_send() const { return first_credit() + counts_.receives; }
+  [[nodiscard]] std::size_t first_signal() const { return first_send() + counts_.sends; }
+  [[nodiscard]] std::size_t first_other() const { return first_signal() + counts_.signals; }
 
   [[nodiscard]] std::size_t idle_signal() const;
   void post_signal(std::size_t request, int destination, std::uint64_t bytes);
@@ -188,9 +188,9 @@ class VALET_EXPORT CreditTransport {
   const mpi::Channel& channel_;
   const storage::NodeMemory& node_;
   observe::Observer* observer_;
-  const Slots slots_;
+  const RequestCounts counts_;
   mpi::Requests requests_;
-  Array<Credit> given_;  ///< being sent, by receive slot
+  Array<Credit> given_;  ///< being sent, by receive request
   Credit incoming_;
   int credit_tag_ = mpi::tag_credit;
   std::uint64_t credits_ = 0;

@@ -31,7 +31,7 @@ using schedule::CyclicNote;
 /// ranks go on, take what waits for them, and the root goes on too.
 class CyclicRoot final : public schedule::CyclicLink {
  public:
-  /// Request slots that it uses of the transport's others, from `first_other` on.
+  /// Requests that it uses of the transport's others, from `first_other` on.
   static constexpr std::size_t others = 33;
   /// Memory: 64 bytes a rank, 2 KiB.
   CyclicRoot(const ExchangeContext& context, CreditTransport& transport, std::size_t first_other)
@@ -135,7 +135,7 @@ class CyclicRoot final : public schedule::CyclicLink {
   std::uint64_t actions_sent_ = 0;
 };
 
-// Request slots beside those of the exchange; the root's follow.
+// Requests beside those of the exchange; the root's follow.
 constexpr std::size_t other_action = 0;
 constexpr std::size_t other_edge = 1;
 constexpr std::size_t other_done = 2;

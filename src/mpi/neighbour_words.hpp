@@ -113,18 +113,18 @@ class NeighbourWords {
                        messages_.words() / std::max<std::size_t>(1, lengths.entries));
     sending_ = {first_above(outgoing_), 1, outgoing_.size(), 0};
     receiving_ = {first_above(incoming_) - 1, incoming_.size() - 1, incoming_.size(), 0};
-    for (std::size_t slot = 0; slot < window_; ++slot) {
-      receive_next(slot);
-      send_next(window_ + slot);
+    for (std::size_t request = 0; request < window_; ++request) {
+      receive_next(request);
+      send_next(window_ + request);
     }
     while (const auto completion = requests_.wait_any()) {
-      const std::size_t slot = completion->index;
-      if (slot < window_) {
-        const Piece& piece = pending_[slot];
-        incoming_.consume(piece.list, piece.first, buffer(slot).first(piece.size));
-        receive_next(slot);
+      const std::size_t request = completion->index;
+      if (request < window_) {
+        const Piece& piece = pending_[request];
+        incoming_.consume(piece.list, piece.first, buffer(request).first(piece.size));
+        receive_next(request);
       } else {
-        send_next(slot);
+        send_next(request);
       }
     }
   }
@@ -151,24 +151,24 @@ class NeighbourWords {
     return std::nullopt;
   }
 
-  std::span<std::uint64_t> buffer(std::size_t slot) {
-    return {buffers_.data() + slot * lengths_.entries, lengths_.entries};
+  std::span<std::uint64_t> buffer(std::size_t request) {
+    return {buffers_.data() + request * lengths_.entries, lengths_.entries};
   }
 
-  void receive_next(std::size_t slot) {
+  void receive_next(std::size_t request) {
     const std::optional<Piece> piece = next_piece(incoming_, receiving_);
     if (!piece) return;
-    pending_[slot] = *piece;
-    post_receive(channel_, buffer(slot).data(), piece->size * sizeof(std::uint64_t),
-                 incoming_.rank(piece->list), tag_, requests_[slot]);
+    pending_[request] = *piece;
+    post_receive(channel_, buffer(request).data(), piece->size * sizeof(std::uint64_t),
+                 incoming_.rank(piece->list), tag_, requests_[request]);
   }
 
-  void send_next(std::size_t slot) {
+  void send_next(std::size_t request) {
     const std::optional<Piece> piece = next_piece(outgoing_, sending_);
     if (!piece) return;
-    outgoing_.provide(piece->list, piece->first, buffer(slot).first(piece->size));
-    post_send(channel_, buffer(slot).data(), piece->size * sizeof(std::uint64_t),
-              outgoing_.rank(piece->list), tag_, requests_[slot]);
+    outgoing_.provide(piece->list, piece->first, buffer(request).first(piece->size));
+    post_send(channel_, buffer(request).data(), piece->size * sizeof(std::uint64_t),
+              outgoing_.rank(piece->list), tag_, requests_[request]);
   }
 
   const Channel& channel_;
@@ -178,7 +178,7 @@ class NeighbourWords {
   Incoming incoming_;
   Array<std::uint64_t> buffers_;
   Requests requests_;
-  Array<Piece> pending_;  ///< by receive slot
+  Array<Piece> pending_;  ///< by receive request
   Walk sending_, receiving_;
   Lengths lengths_;
   std::size_t window_ = 1;

@@ -7,8 +7,8 @@
 
 namespace valet::mpi {
 
-Requests::Requests(Ledger& ledger, std::size_t slots, Hooks* hooks)
-    : requests_(ledger, slots), hooks_(hooks) {
+Requests::Requests(Ledger& ledger, std::size_t count, Hooks* hooks)
+    : requests_(ledger, count), hooks_(hooks) {
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
@@ -24,12 +24,12 @@ std::optional<Completion> Requests::wait_any() {
   return completed(completion, index);
 }
 
-void Requests::wait(std::size_t slot) {
-  if (idle(slot)) return;
+void Requests::wait(std::size_t index) {
+  if (idle(index)) return;
   const Waiting waiting(hooks_);
   MPI_Status status;
-  check(MPI_Wait(&requests_[slot], &status), "MPI_Wait");
-  if (hooks_ != nullptr) hooks_->completed(&requests_[slot], status);
+  check(MPI_Wait(&requests_[index], &status), "MPI_Wait");
+  if (hooks_ != nullptr) hooks_->completed(&requests_[index], status);
 }
 
 std::optional<Completion> Requests::test_any() {
@@ -49,9 +49,9 @@ std::optional<Completion> Requests::completed(Completion completion, int index) 
   return completion;
 }
 
-bool Requests::withdraw(std::size_t slot, MPI_Status& status) {
-  check(MPI_Cancel(&requests_[slot]), "MPI_Cancel");
-  check(MPI_Wait(&requests_[slot], &status), "MPI_Wait");
+bool Requests::withdraw(std::size_t index, MPI_Status& status) {
+  check(MPI_Cancel(&requests_[index]), "MPI_Cancel");
+  check(MPI_Wait(&requests_[index], &status), "MPI_Wait");
   int cancelled = 0;
   check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
   return cancelled != 0;

@@ -33,7 +33,7 @@ struct Observer final : mpi::Hooks {
     waiting_seconds += end - start;
     if (trace != nullptr) trace->span(TraceKind::wait, "wait", start, end);
   }
-  /// Data was posted in a slot of mpi::Requests, which says when it has completed.
+  /// Data was posted as a request of mpi::Requests, which says when it has completed.
   void sends(const void* request, int rank, std::uint64_t bytes) const {
     if (trace != nullptr)
       trace->message_begins(TraceKind::send, request, {.peer = rank, .bytes = bytes});
@@ -47,7 +47,7 @@ struct Observer final : mpi::Hooks {
     if (trace != nullptr)
       trace->message_begins(TraceKind::credited, request, {.peer = rank, .bytes = bytes});
   }
-  /// What was posted in that slot has completed.
+  /// That request has completed.
   void completed(const void* request, const MPI_Status& status) const override {
     if (trace != nullptr) trace->message_ends(request, mpi::received_bytes(status));
   }

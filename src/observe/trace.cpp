@@ -104,27 +104,27 @@ void Trace::add_counter() {
 void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& details) {
   static_assert(most_messages == 64, "a bit for each");
   TraceEntry entry = entry_of(kind, name_of(kind), look(), details);
-  const auto slot = static_cast<std::size_t>(std::countr_one(under_way_));
-  if (slot == most_messages) return add(entry);
+  const auto bit = static_cast<std::size_t>(std::countr_one(under_way_));
+  if (bit == most_messages) return add(entry);
   Lanes& lanes = lanes_of(kind);
   entry.lane = static_cast<std::uint16_t>(std::countr_one(lanes.taken));
   lanes.used = std::max(lanes.used, static_cast<std::uint16_t>(entry.lane + 1));
   lanes.taken |= std::uint64_t{1} << entry.lane;
-  under_way_ |= std::uint64_t{1} << slot;
-  parts_->keys[slot] = key;
-  parts_->messages[slot] = entry;
+  under_way_ |= std::uint64_t{1} << bit;
+  parts_->keys[bit] = key;
+  parts_->messages[bit] = entry;
 }
 
 void Trace::message_ends(const void* key, std::uint64_t received_bytes) {
   for (std::uint64_t left = under_way_; left != 0; left &= left - 1) {
-    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
-    if (parts_->keys[slot] != key) continue;
-    TraceEntry& entry = parts_->messages[slot];
+    const auto bit = static_cast<std::size_t>(std::countr_zero(left));
+    if (parts_->keys[bit] != key) continue;
+    TraceEntry& entry = parts_->messages[bit];
     entry.duration = latest_ - entry.start;
     if (entry.kind != TraceKind::send && received_bytes > 0) entry.value = received_bytes;
     add(entry);
     lanes_of(entry.kind).taken ^= std::uint64_t{1} << entry.lane;
-    under_way_ ^= std::uint64_t{1} << slot;
+    under_way_ ^= std::uint64_t{1} << bit;
     return;
   }
 }

@@ -35,7 +35,7 @@ class OrderedReceiver {
             block_bytes_),
         posted_(receives(context.options, flows), Posted{}, context.ledger),
         of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
-  /// Receive slots that it needs of a transport: MPI looks at all of them for each event.
+  /// Receive requests that it needs of a transport: MPI looks at all of them for each event.
   [[nodiscard]] static std::size_t receives(const Options& options, const plan::Flows& flows) {
     return std::min(static_cast<std::size_t>(options.stream.window),
                     schedule::most_credits_of_a_pair * flows.incoming.size());
@@ -101,7 +101,7 @@ class OrderedReceiver {
       any = land_all(transfer, aside_) || any;
     return any;
   }
-  /// The message of a receive slot is there.
+  /// The message of a receive request is there.
   void received(std::size_t index) {
     Posted& posted = posted_[index];
     Message& arrived = messages_[posted.message];
@@ -145,7 +145,7 @@ class OrderedReceiver {
   [[nodiscard]] auto blocks_left() const {
     return [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
   }
-  /// For the list: finds the receive slot of a message whose number changes.
+  /// For the list: finds the receive request of a message whose number changes.
   [[nodiscard]] auto renumber() {
     return [this](std::uint64_t from, std::uint64_t to) {
       for (Posted& posted : posted_)
@@ -291,7 +291,7 @@ class OrderedReceiver {
   plan::HoleWalk holes_;          ///< not taken
   WaitingRoom own_room_, node_room_;
   MessageList messages_;
-  Vector<Posted> posted_;              ///< by receive slot
+  Vector<Posted> posted_;              ///< by receive request
   Vector<std::uint8_t> of_source_;     ///< messages on their way, by place in Flows::incoming
   Message aside_;                      ///< all that wait for the last holes
   std::uint64_t credited_ = 0;         ///< blocks

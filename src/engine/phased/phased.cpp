@@ -73,10 +73,11 @@ class Phased final : public Exchange, public Participant {
             context.schedule_bytes + context.kept_schedule_bytes))),
         announces_(needs_announcements(context.options)),
         memory_(context, flows, sizes_),
-        transport_(context.channel, context.ledger, context.node,
-                   CreditTransport::Slots{.receives = window,
-                                          .sends = most_sending,
-                                          .others = announces_ ? window + most_sending : 0}),
+        transport_(
+            context.channel, context.ledger, context.node,
+            CreditTransport::RequestCounts{.receives = window,
+                                           .sends = most_sending,
+                                           .others = announces_ ? window + most_sending : 0}),
         pieces_(context.ledger),
         sent_(flows.outgoing.size(), 0, context.ledger),
         reached_(flows.incoming.size(), Reached{}, context.ledger) {

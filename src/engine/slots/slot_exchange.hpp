@@ -19,7 +19,7 @@ class SlotExchange : public Exchange, public Participant {
     bool is_limited = false;  ///< blocks move as allow() of the sender and of the receiver says
     /// Destinations at most that may credit before allow() here, as they were allowed earlier.
     std::size_t most_ahead = 0;
-    std::size_t others = 0;  ///< request slots of its own
+    std::size_t others = 0;  ///< requests of its own
   };
   SlotExchange(const ExchangeContext& context, const plan::Flows& flows, const Policy& policy)
       : context_(context),

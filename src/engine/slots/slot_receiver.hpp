@@ -33,7 +33,7 @@ class SlotReceiver {
     idle_buffers_.reserve(sizes.receive_buffers);
     idle_node_buffers_.reserve(sizes.node_buffers);
   }
-  /// Receive slots that it needs of a transport.
+  /// Receive requests that it needs of a transport.
   [[nodiscard]] static std::size_t receives(const Options& options) {
     return static_cast<std::size_t>(options.stream.window);
   }
@@ -131,7 +131,7 @@ class SlotReceiver {
       return posted.arrived && frees_soon(flows_.final_run(posted.cursor, 1).first);
     });
   }
-  /// The message of a receive slot is there.
+  /// The message of a receive request is there.
   void received(Transfer& transfer, std::size_t index) {
     PostedReceive& posted = posted_[index];
     context_.observer().moved(posted.size);
@@ -200,8 +200,8 @@ class SlotReceiver {
   [[nodiscard]] Vector<std::uint32_t>& idle_of(const PostedReceive& posted) {
     return posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_;
   }
-  /// A receive slot that is not in use and whose last credit has left; posted_.size() if there is
-  /// none.
+  /// A receive request that is not in use and whose last credit has left; posted_.size() if there
+  /// is none.
   [[nodiscard]] std::size_t idle_receive() const {
     for (std::size_t k = 0; k < posted_.size(); ++k)
       if (posted_[k].place == Place::none && transport_.can_receive(k)) return k;
@@ -303,7 +303,7 @@ class SlotReceiver {
   std::size_t block_bytes_;
   RingFlows<plan::Incoming> incoming_;
   Vector<Source> sources_;              ///< by place in incoming_
-  Vector<PostedReceive> posted_;        ///< by receive slot
+  Vector<PostedReceive> posted_;        ///< by receive request
   Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
   Vector<std::uint32_t> idle_node_buffers_;
   schedule::ProportionalQueue to_credit_;

@@ -46,7 +46,7 @@ class SlotSender {
   SlotSender(const ExchangeContext& context, const plan::Flows& flows,
              const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited,
              std::size_t most_ahead = 0);
-  /// Send slots that it needs of a transport.
+  /// Send requests that it needs of a transport.
   [[nodiscard]] static std::size_t sends(const schedule::StreamSizes& sizes) {
     return sizes.send_buffers + unstaged_messages;
   }

@@ -89,13 +89,15 @@ class Redistribution : layout::LayoutCall {
     const std::int64_t chunk = of.piece == layout::LayoutSizes::no_limit ? 1 : of.piece;
     return layout::exchange_sizes(rest(), element_bytes, chunk);
   }
-  /// Where no source is on this node, slots are scratch, beside the memory of destinations.
+  /// Where no source is on this node, receive buffers are scratch, beside the memory of
+  /// destinations.
   [[nodiscard]] layout::ExchangeSizes sizes_beside_node() const {
     layout::ExchangeSizes beside = sizes(**all);
     const std::uint64_t taken =
         beside.send_buffers * beside.chunk_bytes() + frame.memory->node().mapped_bytes();
     const std::uint64_t left = rest() - std::min(rest(), taken);
-    beside.slots = std::clamp<std::uint64_t>(left / beside.chunk_bytes(), 1, beside.slots);
+    beside.receive_buffers =
+        std::clamp<std::uint64_t>(left / beside.chunk_bytes(), 1, beside.receive_buffers);
     return beside;
   }
   /// The own segment and those of destinations take no more than the budget leaves, and each holds
@@ -104,10 +106,10 @@ class Redistribution : layout::LayoutCall {
     storage::NodeWish wish(channel, frame.ledger, peers->destinations, peers->sources);
     const std::uint64_t most_sent_from = layout::most_send_bytes(rest(), element_bytes);
     const std::uint64_t share = (rest() - most_sent_from) / (1 + wish.destinations.size());
-    const std::size_t least = std::min<std::size_t>(most.slots, 2) * most.chunk_bytes();
+    const std::size_t least = std::min<std::size_t>(most.receive_buffers, 2) * most.chunk_bytes();
     const bool takes_part = options.share_memory && share >= least;
     wish.allowance = wish.wish =
-        takes_part ? std::min<std::uint64_t>(most.slots * most.chunk_bytes(), share) : 0;
+        takes_part ? std::min<std::uint64_t>(most.receive_buffers * most.chunk_bytes(), share) : 0;
     wish.least = most.chunk_bytes();
     return wish;
   }

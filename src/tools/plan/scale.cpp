@@ -127,7 +127,7 @@ std::vector<FootprintParts> moments_of_planning(const Flows& flows) {
 FootprintParts moving_parts(const Options& options, const BlockTraits& blocks, const Flows& flows) {
   const schedule::OrderedSizes sizes = schedule::ordered_sizes(
       stream_limits(options, blocks, flows), flows.any.in_wait, flows.any.shift);
-  const engine::CreditTransport::Slots requests{
+  const engine::CreditTransport::RequestCounts requests{
       .receives = engine::OrderedReceiver::receives(options, flows),
       .sends = engine::SlotSender::sends(sizes.messages),
       .signals = engine::SlotSender::signals};
