@@ -34,7 +34,7 @@ class Direct final : public Exchange {
     messages_.wait_for_sends();
     report.messages += messages_.messages();
     note_in_use(flows_.blocks_arriving);
-    flows_.in_order() ? land(transfer, arriving) : place(transfer, arriving);
+    flows_.in_order() ? land(transfer, arriving) : store_all(transfer, arriving);
     note_in_use(0);
   }
 
@@ -56,9 +56,9 @@ class Direct final : public Exchange {
       context_.observer().moved(flow.count);
     }
   }
-  void place(Transfer& transfer, const std::byte* packed) const {
+  void store_all(Transfer& transfer, const std::byte* packed) const {
     for (const plan::Incoming& flow : flows_.incoming) {
-      transfer.place(packed, flow.cursor, flow.count, Transfer::Misplace::if_needed);
+      transfer.store(packed, flow.cursor, flow.count, Transfer::Misplace::if_needed);
       packed += bytes_of(flow.count);
     }
   }

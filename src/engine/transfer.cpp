@@ -103,18 +103,18 @@ void Transfer::landed(SlotIndex cursor, storage::SlotRun run) {
   }
 }
 
-std::uint64_t Transfer::place(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+std::uint64_t Transfer::store(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                               Misplace misplace) {
-  if (trace_ == nullptr) return place_some(packed, cursor, size, misplace);
+  if (trace_ == nullptr) return store_some(packed, cursor, size, misplace);
   const double start = trace_->now();
-  const std::uint64_t placed = place_some(packed, cursor, size, misplace);
-  if (placed > 0)
+  const std::uint64_t stored = store_some(packed, cursor, size, misplace);
+  if (stored > 0)
     trace_->span(observe::TraceKind::scatter, "scatter", start, trace_->now(),
-                 {.bytes = placed * backend_.block_bytes()});
-  return placed;
+                 {.bytes = stored * backend_.block_bytes()});
+  return stored;
 }
 
-std::uint64_t Transfer::place_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+std::uint64_t Transfer::store_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                                    Misplace misplace) {
   std::array<SlotIndex, batch> slots;
   std::uint64_t done = 0;
@@ -122,14 +122,14 @@ std::uint64_t Transfer::place_some(const std::byte* packed, SlotIndex cursor, st
     const std::size_t wanted = std::min({std::uint64_t{batch}, size - done, free_.count()});
     const auto part = std::span(slots).first(wanted);
     cursor = flows_.final_slots(cursor, wanted, part.data());
-    std::size_t placed = wanted;
+    std::size_t stored = wanted;
     if (misplace == Misplace::never)
-      placed = take_final_slots(part);
+      stored = take_final_slots(part);
     else
       take_any_slots(part);
-    scatter(packed + done * backend_.block_bytes(), SlotList(part).first(placed));
-    done += placed;
-    if (placed < wanted) break;
+    scatter(packed + done * backend_.block_bytes(), SlotList(part).first(stored));
+    done += stored;
+    if (stored < wanted) break;
   }
   return done;
 }

@@ -72,7 +72,7 @@ class Transfer {
   };
   /// Unpacks up to `size` arrivals from `cursor` on into their slots. Returns how many, from the
   /// first on, are in a slot now.
-  std::uint64_t place(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+  std::uint64_t store(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                       Misplace misplace);
 
   /// Unpacks arrivals into their final slots, which are free (Flows::in_order()).
@@ -92,7 +92,7 @@ class Transfer {
  private:
   static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
 
-  std::uint64_t place_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+  std::uint64_t store_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                            Misplace misplace);
   void scatter(const std::byte* packed, SlotList slots);
   std::uint64_t move_locally(std::span<std::byte> scratch);

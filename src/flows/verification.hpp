@@ -96,10 +96,10 @@ class ChecksumOfBlocks {
   std::uint64_t sum_ = 0;
 };
 
-/// Proves that every block arrived as it was sent: a hash of each block, seeded with its place in
-/// the order of its flow, summed per flow at the source before and at the destination after. Blocks
-/// that stay are seeded with their final slot. Memory: 24 bytes a neighbour, 48 more where
-/// blocks land in order, and the scratch.
+/// Proves that every block arrived as it was sent: a hash of each block, seeded with its index in
+/// its flow, summed per flow at the source before and at the destination after. Blocks that stay
+/// are seeded with their final slot. Memory: 24 bytes a neighbour, 48 more where blocks land in
+/// order, and the scratch.
 class Verification {
  public:
   Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows& flows)

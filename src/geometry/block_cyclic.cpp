@@ -148,17 +148,18 @@ BlockCyclic::Extents BlockCyclic::local_indices(const Extents& global) const {
 }
 
 BlockCyclic::Extents BlockCyclic::global_indices(int rank, const Extents& local) const {
-  const Coordinates place = coordinates(rank);
+  const Coordinates grid_coordinates = coordinates(rank);
   auto global = Extents::filled(dimensions(), 0);
   for (std::size_t d = 0; d < dimensions(); ++d)
-    global[d] = dimensions_[d].global_index(place[d], local[d]);
+    global[d] = dimensions_[d].global_index(grid_coordinates[d], local[d]);
   return global;
 }
 
 BlockCyclic::Extents BlockCyclic::local_extents(int rank) const {
-  const Coordinates place = coordinates(rank);
+  const Coordinates grid_coordinates = coordinates(rank);
   auto extents = Extents::filled(dimensions(), 0);
-  for (std::size_t d = 0; d < dimensions(); ++d) extents[d] = dimensions_[d].local_extent(place[d]);
+  for (std::size_t d = 0; d < dimensions(); ++d)
+    extents[d] = dimensions_[d].local_extent(grid_coordinates[d]);
   return extents;
 }
 

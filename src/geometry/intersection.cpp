@@ -86,10 +86,10 @@ Intersection::Intersection(Ledger& ledger, const BlockCyclic& mine, int rank,
 }
 
 std::int64_t Intersection::elements(int peer) const {
-  const BlockCyclic::Coordinates place = theirs_.coordinates(peer);
+  const BlockCyclic::Coordinates grid_coordinates = theirs_.coordinates(peer);
   std::int64_t elements = 1;
-  for (std::size_t d = 0; d < place.size() && elements > 0; ++d)
-    elements *= dimensions_[d].size(place[d]);
+  for (std::size_t d = 0; d < grid_coordinates.size() && elements > 0; ++d)
+    elements *= dimensions_[d].size(grid_coordinates[d]);
   return elements;
 }
 

@@ -56,7 +56,7 @@ template <Direction direction, class Sink>
 void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, IndexOrder order,
                  Sink&& sink) {
   const std::size_t count = mine.dimensions();
-  const BlockCyclic::Coordinates place = mine.coordinates(rank);
+  const BlockCyclic::Coordinates grid_coordinates = mine.coordinates(rank);
   const BlockCyclic::Extents extents = mine.local_extents(rank);
   if (mine.local_elements(rank) == 0) return;
   const auto dimension_at = [&](std::size_t step) {
@@ -69,8 +69,8 @@ void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, I
   std::array<int, most_dimensions> base{};
   const auto turn_to = [&](std::size_t d, std::int64_t local) {
     index[d] = local;
-    base[d] =
-        weight[d] * theirs.dimension(d).owner(mine.dimension(d).global_index(place[d], local));
+    base[d] = weight[d] *
+              theirs.dimension(d).owner(mine.dimension(d).global_index(grid_coordinates[d], local));
   };
   constexpr bool ascends = direction == Direction::forward;
   for (std::size_t step = 1; step < count; ++step) {
@@ -80,8 +80,8 @@ void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, I
   for (;;) {
     int peer = 0;
     for (std::size_t step = 1; step < count; ++step) peer += base[dimension_at(step)];
-    walk_row<direction>(mine.dimension(fast), place[fast], extents[fast], theirs.dimension(fast),
-                        [&](int coordinate, std::int64_t length) {
+    walk_row<direction>(mine.dimension(fast), grid_coordinates[fast], extents[fast],
+                        theirs.dimension(fast), [&](int coordinate, std::int64_t length) {
                           sink(peer + weight[fast] * coordinate, length);
                         });
     std::size_t step = 1;

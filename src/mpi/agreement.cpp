@@ -122,7 +122,8 @@ void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {
 }
 
 Borrowing::Borrowing(Channel& channel) : channel_(channel) {
-  if (channel.is_planning()) most_ = least_ = static_cast<std::int64_t>(channel.places());
+  if (channel.is_planning())
+    most_ = least_ = static_cast<std::int64_t>(channel.free_communicators());
 }
 
 void Borrowing::join(Agreement& agreement) {

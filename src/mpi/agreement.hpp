@@ -188,7 +188,7 @@ class VALET_EXPORT Borrowing {
 
  private:
   Channel& channel_;
-  std::int64_t most_ = 0, least_ = 0;  ///< Channel::places()
+  std::int64_t most_ = 0, least_ = 0;  ///< Channel::free_communicators()
 };
 
 /// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.

@@ -198,7 +198,7 @@ struct Channel::Lease {
   MPI_Comm communicator = MPI_COMM_NULL;
   int index = 0;
   bool is_planning = false;  ///< nothing is borrowed yet
-  std::uint64_t places = 0;
+  std::uint64_t free_communicators = 0;
   mutable std::shared_ptr<void> kept;
 
   explicit Lease(std::shared_ptr<CommunicatorCache> lender) : cache(std::move(lender)) {}
@@ -279,18 +279,19 @@ Channel Channel::open_for_call(MPI_Comm user) {
 Channel Channel::open_for_planning(MPI_Comm user) {
   const auto lease = std::make_shared<Lease>(checked_cache_of(user));
   lease->is_planning = true;
-  std::tie(lease->communicator, lease->places, lease->index) = lease->cache->offer();
+  std::tie(lease->communicator, lease->free_communicators, lease->index) = lease->cache->offer();
   return Channel(lease);
 }
 
 bool Channel::is_planning() const { return lease_->is_planning; }
 
-std::uint64_t Channel::places() const { return lease_->places; }
+std::uint64_t Channel::free_communicators() const { return lease_->free_communicators; }
 
 void Channel::borrow(bool alike) {
-  std::uint64_t free_on_all = lease_->places;
+  std::uint64_t free_on_all = lease_->free_communicators;
   if (!alike)
-    check(MPI_Allreduce(&lease_->places, &free_on_all, 1, MPI_UINT64_T, MPI_BAND, communicator_),
+    check(MPI_Allreduce(&lease_->free_communicators, &free_on_all, 1, MPI_UINT64_T, MPI_BAND,
+                        communicator_),
           "MPI_Allreduce");
   const auto own = std::make_shared<Lease>(lease_->cache);
   std::tie(own->communicator, own->index) = own->cache->borrow(free_on_all);

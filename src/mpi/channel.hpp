@@ -43,16 +43,17 @@ class VALET_EXPORT Channel {
   static Channel open_for_call(MPI_Comm user);
   /// For a plan that is being made, until it gets what is its own with borrow(): as
   /// open_for_call(), but that what is kept is that of the communicator which the plan gets if all
-  /// ranks have the same places(). @throws Error as open().
+  /// ranks have the same free_communicators(). @throws Error as open().
   static Channel open_for_planning(MPI_Comm user);
   [[nodiscard]] bool is_planning() const;
   /// The communicators that no plan of this rank has, one bit each. Plans may be destroyed in
   /// different orders on different ranks, so each rank alone cannot know what is free. Of a channel
   /// that is planning. Local.
-  [[nodiscard]] std::uint64_t places() const;
+  [[nodiscard]] std::uint64_t free_communicators() const;
   /// Goes on with the lowest communicator that is free on every rank: one duplicate more where
   /// there is none. Collective over a channel that is planning.
-  /// @param alike  Whether places() is the same on all ranks. If not, there is a reduction, and
+  /// @param alike  Whether free_communicators() is the same on all ranks. If not, there is a
+  /// reduction, and
   ///               what is kept may be something else than before. [global]
   void borrow(bool alike);
 
@@ -81,7 +82,7 @@ class VALET_EXPORT Channel {
   /// the next plan or call there; freed with the user's communicator. Local.
   [[nodiscard]] std::shared_ptr<void>& kept() const;
   /// Whether what is kept stays beyond this channel on this rank: always, but for calls while a
-  /// plan is using it, and for more plans at a time than there are places. Local.
+  /// plan is using it, and for more plans at a time than the pool has communicators. Local.
   [[nodiscard]] bool has_kept() const;
   /// Memory of this rank alone that is kept with the user's communicator: whoever takes it owns it
   /// until it is given back. Local.

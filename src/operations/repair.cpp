@@ -146,13 +146,13 @@ class Repair {
 
   /// What this rank gives up of each source. @return Of its own blocks.
   FlowChange give_up() {
-    std::uint64_t place = 0;
+    std::uint64_t position = 0;
     for (int rank = 0; rank < channel_.rank(); ++rank)
-      place += loads_[static_cast<std::size_t>(rank)].excess();
+      position += loads_[static_cast<std::size_t>(rank)].excess();
     schedule::ProportionalShares shares(load_.excess(), load_.blocks);
     const auto next = [&](int rank, std::uint64_t blocks) {
-      const FlowChange change{rank, place, shares.next(blocks)};
-      place += change.count;
+      const FlowChange change{rank, position, shares.next(blocks)};
+      position += change.count;
       return change;
     };
     std::optional<FlowChange> own;

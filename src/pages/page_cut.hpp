@@ -39,7 +39,7 @@ struct PageCut {
 }
 
 /// What goes to a rank or comes from it. PageCut::first_page is the slot of its first page; where
-/// slots are listed, its place in the list.
+/// slots are listed, its index in the list.
 struct Segment : PageCut {
   int rank = 0;
   std::uint32_t message_pages = 1;  ///< incoming: no message crosses a multiple of this

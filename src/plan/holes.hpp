@@ -29,14 +29,14 @@ void enter_flows(schedule::GrainOrder& order, const FlowList& flows, Distance&& 
     order.add(f, flows[f].count, static_cast<std::uint32_t>(distance(flows[f].rank)));
 }
 
-/// The imports of a rank in their order; pieces name flows by their place in Flows::incoming.
+/// The imports of a rank in their order; pieces name flows by their index in Flows::incoming.
 inline void enter_imports(schedule::GrainOrder& order, const Flows& flows) {
   const AnyOrder& any = flows.any;
   enter_flows(order, flows.incoming,
               [&](int source) { return (any.rank - source + any.ranks) % any.ranks; });
 }
 
-/// The exports of a rank in their order; pieces name flows by their place in Flows::outgoing.
+/// The exports of a rank in their order; pieces name flows by their index in Flows::outgoing.
 inline void enter_exports(schedule::GrainOrder& order, const Flows& flows) {
   const AnyOrder& any = flows.any;
   enter_flows(order, flows.outgoing,

@@ -79,9 +79,9 @@ class DestinationCounts {
 
   Entry* find(int rank) {
     const std::size_t mask = entries_.size() - 1;
-    std::size_t place = static_cast<std::size_t>(rank) & mask;
-    while (entries_[place].rank != rank && entries_[place].rank >= 0) place = (place + 1) & mask;
-    return &entries_[place];
+    std::size_t index = static_cast<std::size_t>(rank) & mask;
+    while (entries_[index].rank != rank && entries_[index].rank >= 0) index = (index + 1) & mask;
+    return &entries_[index];
   }
 
   void grow() {

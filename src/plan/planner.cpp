@@ -172,9 +172,9 @@ void sort_exports(Ledger& ledger, Flows& flows, const MapCounts& map_counts,
         map_counts.holes.word(first_slot / 64) & ~map_counts.initially_free.word(first_slot / 64);
     read_ranks(ranks, first_slot, leaving, destination_of);
     for_each_rank(ranks, leaving, [&](int rank, std::uint64_t bits, std::uint64_t count) {
-      std::uint64_t& place = next.known(rank)->count;
-      SlotIndex* slot = flows.exports.begin() + place;
-      place += count;
+      std::uint64_t& position = next.known(rank)->count;
+      SlotIndex* slot = flows.exports.begin() + position;
+      position += count;
       for (; bits != 0; bits &= bits - 1)
         *slot++ =
             static_cast<SlotIndex>(first_slot + static_cast<std::uint64_t>(std::countr_zero(bits)));

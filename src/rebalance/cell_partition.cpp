@@ -81,13 +81,13 @@ void CellPartition::fill_cells(Array<int>& cell_of) {
 
 /// A partitioner by Hilbert's curve should find the range of all objects, in which the octree is.
 double CellPartition::place_to_give(const Cell& cell, const AllObjects& all, std::size_t d,
-                                    double place) const {
-  if (partitioner_.traits().cells != OctreeShape::hilbert) return place;
+                                    double coordinate) const {
+  if (partitioner_.traits().cells != OctreeShape::hilbert) return coordinate;
   const auto same_side = [&](double other) {
-    return octree_->key(d, other) >> cell.shift == octree_->key(d, place) >> cell.shift;
+    return octree_->key(d, other) >> cell.shift == octree_->key(d, coordinate) >> cell.shift;
   };
   if (same_side(all.range.low[d])) return all.range.low[d];
-  return same_side(all.range.high[d]) ? all.range.high[d] : place;
+  return same_side(all.range.high[d]) ? all.range.high[d] : coordinate;
 }
 
 /// The cells as objects for the partitioner.
@@ -95,10 +95,10 @@ void CellPartition::describe_cells(const AllObjects& all) {
   const std::span<const int> used = cells_->used();
   const std::size_t dimensions = octree_->dimensions();
   const std::size_t weights = cell_weights();
-  places_ = Array<double>(ledger_, used.size() * dimensions);
+  coordinates_ = Array<double>(ledger_, used.size() * dimensions);
   weights_ = Array<double>(ledger_, used.size() * weights);
   std::array<std::uint32_t, read_at_a_time> objects{};
-  std::array<Columns::Numbers, read_at_a_time> place{};
+  std::array<Columns::Numbers, read_at_a_time> point{};
   for (std::size_t u = 0; u < used.size(); ++u) {
     const std::size_t k = u % objects.size();
     if (k == 0) {  // the next ones are read together
@@ -106,13 +106,13 @@ void CellPartition::describe_cells(const AllObjects& all) {
       std::ranges::transform(next, objects.begin(), [this](int number) {
         return cells_->all()[static_cast<std::size_t>(number)].object;
       });
-      objects_.coordinates.gather(std::span(objects).first(next.size()), place.data());
+      objects_.coordinates.gather(std::span(objects).first(next.size()), point.data());
     }
     const Cell& cell = cells_->all()[static_cast<std::size_t>(used[u])];
     weights_[weights * u] = cell.weight;
     if (weights > 1) weights_[weights * u + 1] = cell.count;
     for (std::size_t d = 0; d < dimensions; ++d)
-      places_[dimensions * u + d] = place_to_give(cell, all, d, place[k][d]);
+      coordinates_[dimensions * u + d] = place_to_give(cell, all, d, point[k][d]);
   }
   given_.count = used.size();
   given_.rank = objects_.rank;
@@ -120,7 +120,7 @@ void CellPartition::describe_cells(const AllObjects& all) {
   given_.weights.size = weights;
   for (std::size_t d = 0; d < dimensions; ++d)
     given_.coordinates.column[d] =
-        column(places_.data() + d, static_cast<std::ptrdiff_t>(dimensions * sizeof(double)));
+        column(coordinates_.data() + d, static_cast<std::ptrdiff_t>(dimensions * sizeof(double)));
   for (std::size_t w = 0; w < weights; ++w)
     given_.weights.column[w] =
         column(weights_.data() + w, static_cast<std::ptrdiff_t>(weights * sizeof(double)));
@@ -182,7 +182,7 @@ bool CellPartition::deal(const mpi::Channel& communicator, const AllObjects& all
   const bool are_cells = &units == &given_;
   const PartsOfUnits of_units{
       units, part_of,
-      [&](std::uint64_t unit) { return are_cells && is_at_one_place(cells_->used()[unit]); },
+      [&](std::uint64_t unit) { return are_cells && is_at_one_point(cells_->used()[unit]); },
       [&](std::uint64_t unit, int part) {
         part_of[unit] = part;
         ranks[unit] = part_ranks_.rank_of(part, unit);
@@ -208,26 +208,26 @@ void CellPartition::correct_division(const mpi::Channel& communicator, const All
 /// another's.
 /// @param used  Which of the cells that hold something.
 bool CellPartition::is_cut(std::size_t used, int part) {
-  if (is_at_one_place(cells_->used()[used])) return false;  // its objects were dealt by index
+  if (is_at_one_point(cells_->used()[used])) return false;  // its objects were dealt by index
   const std::size_t dimensions = octree_->dimensions();
   Point inside{};
-  std::copy_n(places_.data() + dimensions * used, dimensions, inside.begin());
+  std::copy_n(coordinates_.data() + dimensions * used, dimensions, inside.begin());
   const Box box =
       box_of(cells_->all()[static_cast<std::size_t>(cells_->used()[used])], *octree_, inside);
   const double inset = partitioner_.traits().cells == OctreeShape::hilbert ? 1e-3 : 0;
   for (unsigned corner = 0; corner < 1U << dimensions; ++corner) {
-    Point place{};
+    Point point{};
     for (std::size_t d = 0; d < dimensions; ++d)
-      place[d] = (corner >> d & 1U) == 0 ? box.low[d] + inset * (box.high[d] - box.low[d])
+      point[d] = (corner >> d & 1U) == 0 ? box.low[d] + inset * (box.high[d] - box.low[d])
                                          : box.high[d] - inset * (box.high[d] - box.low[d]);
-    const std::optional<Target> there = partitioner_.target_at(place);
+    const std::optional<Target> there = partitioner_.target_at(point);
     if (!there) return false;
     if (there->part != part) return true;
   }
   return false;
 }
 
-bool CellPartition::is_at_one_place(int cell) const {
+bool CellPartition::is_at_one_point(int cell) const {
   return cells_->all()[static_cast<std::size_t>(cell)].shift == 0;
 }
 
@@ -261,12 +261,12 @@ void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
 /// Sends objects to the side of the cuts that they are on.
 void CellPartition::divide(CutObjects& cut, Array<int>& ranks, Array<int>& parts) const {
   // All are read before any is looked for: then their memory is waited for together.
-  std::array<Point, CutObjects::most> place{};
+  std::array<Point, CutObjects::most> point{};
   const bool read = objects_.failure.attempt(Objects::activity, [&] {
-    objects_.coordinates.gather(std::span(cut.object).first(cut.count), place.data());
+    objects_.coordinates.gather(std::span(cut.object).first(cut.count), point.data());
   });
   for (std::size_t c = 0; read && c < cut.count; ++c) {
-    const std::optional<Target> target = partitioner_.target_at(place[c]);
+    const std::optional<Target> target = partitioner_.target_at(point[c]);
     if (!target) continue;
     ranks[cut.object[c]] = target->rank;
     if (has_parts_) parts[cut.object[c]] = target->part;

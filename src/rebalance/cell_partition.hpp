@@ -72,11 +72,11 @@ class CellPartition {
   void fill_cells(Array<int>& cell_of);
   void describe_cells(const AllObjects& all);
   [[nodiscard]] double place_to_give(const Cell& cell, const AllObjects& all, std::size_t d,
-                                     double place) const;
+                                     double coordinate) const;
   [[nodiscard]] CellLimits limits() const;
   void take_targets();
   /// Whether its objects are: then a cut cannot go through it.
-  [[nodiscard]] bool is_at_one_place(int cell) const;
+  [[nodiscard]] bool is_at_one_point(int cell) const;
   [[nodiscard]] bool is_cut(std::size_t used, int part);
   /// Places that are read at a time: what is staged takes a while each time.
   static constexpr std::size_t read_at_a_time = 256;
@@ -102,9 +102,9 @@ class CellPartition {
   double largest_share_ = 0;
   std::optional<Octree> octree_;
   std::optional<Cells> cells_;
-  Array<double> places_;
+  Array<double> coordinates_;
   Array<double> weights_;
-  Objects given_;  // to the partitioner: columns of the places and weights
+  Objects given_;  // to the partitioner: columns of the points and weights
   Array<int> chosen_ranks_, chosen_parts_;
   Array<int> rank_of_;  // of each cell; its complement where the cell is cut
   Array<int> part_of_;

@@ -204,18 +204,18 @@ void Cells::Splitting::choose() {
 /// Where the objects of the chosen cells are at most.
 void Cells::Splitting::find_boxes() {
   std::array<std::uint32_t, block_size> objects{};
-  std::array<Columns::Numbers, block_size> places{};
+  std::array<Columns::Numbers, block_size> points{};
   for (std::size_t first = 0; first < splits_.size(); first += block_size) {
     const auto part =
         std::span(splits_).subspan(first, std::min(block_size, splits_.size() - first));
     std::ranges::transform(part, objects.begin(),
                            [this](const Split& split) { return cells_[split.cell].object; });
-    coordinates_.gather(std::span(objects).first(part.size()), places.data());
+    coordinates_.gather(std::span(objects).first(part.size()), points.data());
     for (std::size_t s = 0; s < part.size(); ++s) {
       Split& split = part[s];
       const int shift = cells_[split.cell].shift;
       for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
-        const Key key = octree_.key(d, places[s][d]) >> shift;
+        const Key key = octree_.key(d, points[s][d]) >> shift;
         split.low[d] = key << shift;
         split.high[d] = ((key + 1) << shift) - 1;
       }
@@ -415,10 +415,10 @@ double Cells::heaviest() const {
   return weight;
 }
 
-Box box_of(const Cell& cell, const Octree& octree, const Point& place) {
+Box box_of(const Cell& cell, const Octree& octree, const Point& point) {
   Box box;
   for (std::size_t d = 0; d < octree.dimensions(); ++d) {
-    const Key key = octree.key(d, place[d]) >> cell.shift;
+    const Key key = octree.key(d, point[d]) >> cell.shift;
     box.low[d] = octree.coordinate(d, key << cell.shift);
     box.high[d] = octree.coordinate(d, (key + 1) << cell.shift);
   }

@@ -106,7 +106,7 @@ class Cells {
 };
 
 /// The box of a cell, whose objects are all inside.
-/// @param place  Of one of them.
-[[nodiscard]] Box box_of(const Cell& cell, const Octree& octree, const Point& place);
+/// @param point  Of one of them.
+[[nodiscard]] Box box_of(const Cell& cell, const Octree& octree, const Point& point);
 
 }  // namespace valet::rebalance

@@ -68,7 +68,7 @@ void Dealing::fill(Tables& tables, const PartsOfUnits& parts, double tolerance) 
     parts.units.for_each_weight([&](std::uint64_t unit, double weight) {
       const auto part = static_cast<std::size_t>(parts.part_of[unit]);
       if (may_move(part, weight))
-        tables.all[part + (parts.is_at_one_place(unit) ? tables.count : 0)] += weight;
+        tables.all[part + (parts.is_at_one_point(unit) ? tables.count : 0)] += weight;
     });
   });
   const int count = mpi::checked_count(tables.all.size());
@@ -95,15 +95,15 @@ void Dealing::move(Tables& tables, const PartsOfUnits& parts) const {
     parts.units.for_each_weight([&](std::uint64_t unit, double weight) {
       const auto part = static_cast<std::size_t>(parts.part_of[unit]);
       if (!may_move(part, weight)) return;
-      const bool at_one_place = parts.is_at_one_place(unit);
-      double& below = tables.below[part + (at_one_place ? tables.count : 0)];
-      const double middle = (at_one_place ? tables.all[part] : 0) + below + weight / 2;
+      const bool at_one_point = parts.is_at_one_point(unit);
+      double& below = tables.below[part + (at_one_point ? tables.count : 0)];
+      const double middle = (at_one_point ? tables.all[part] : 0) + below + weight / 2;
       below += weight;
       if (middle <= tables.kept[part]) return;
-      const double place =
+      const double position =
           (part == 0 ? 0 : tables.surplus_until[part - 1]) + middle - tables.kept[part];
       const auto* const to =
-          std::upper_bound(tables.room_until.begin(), tables.room_until.end(), place);
+          std::upper_bound(tables.room_until.begin(), tables.room_until.end(), position);
       if (to != tables.room_until.end())
         parts.move(unit, static_cast<int>(to - tables.room_until.begin()));
     });

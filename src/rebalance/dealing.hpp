@@ -20,7 +20,7 @@ struct PartsOfUnits {
   const Objects& units;
   std::span<const int> part_of;  ///< each unit's, as it is now
   /// Whether all of a unit is at one place: neighbours lose nothing when it is dealt away.
-  std::function<bool(std::uint64_t unit)> is_at_one_place;
+  std::function<bool(std::uint64_t unit)> is_at_one_point;
   /// Puts a unit into another part, in `part_of` too.
   std::function<void(std::uint64_t unit, int part)> move;
 };

@@ -63,8 +63,9 @@ namespace valet::schedule {
   return distance * 2654435769U;  // 2^32 over the golden ratio; odd
 }
 
-/// The place of a grain [begin, end) of a flow of `total` blocks in the order of all: the fraction
-/// (begin + end) / (2 total), then the turn of the flow, then the place in the flow. Exact.
+/// The position of a grain [begin, end) of a flow of `total` blocks in the order of all: the
+/// fraction (begin + end) / (2 total), then the turn of the flow, then the position in the flow.
+/// Exact.
 struct GrainKey {
   std::uint64_t twice_middle = 0;  ///< begin + end
   std::uint64_t total = 1;

@@ -102,9 +102,9 @@ std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t pairs) {
 /// Reserves the slots at once; those that the blocks leave are free when the phase ends.
 void PhaseScheduler::move(const Move& move) {
   moves_.push_back(move);
-  starts_[move.place].free -= move.blocks;
+  starts_[move.receiver].free -= move.blocks;
   sending_[move.source] += move.blocks;
-  if (move.place == move.target) left_ -= move.blocks;
+  if (move.receiver == move.target) left_ -= move.blocks;
 }
 
 void PhaseScheduler::receive(std::uint64_t pieces) {
@@ -133,16 +133,16 @@ void PhaseScheduler::reroute(std::span<Flow> flows) {
                                : std::min(pairs_left(), moves_.capacity() - moves_.size());
   for_ranks(flows, &Flow::from, [&](std::uint32_t rank, std::span<Flow> own) {
     KeyedCounts& row = ranks_[rank].row;
-    ranks_[rank].choose_parked(own, counts_,
-                               [&](std::size_t entry, std::uint32_t place, std::uint64_t blocks) {
-                                 if (moves_left == 0) return;
-                                 --moves_left;
-                                 const std::uint32_t target = row.keys[entry].target;
-                                 row.counts[entry] -= blocks;
-                                 ranks_[target].sent_to(rank, place, blocks);
-                                 if (place != target) ranks_[place].parked_here(target, blocks);
-                                 move({rank, place, target, blocks});
-                               });
+    ranks_[rank].choose_parked(
+        own, counts_, [&](std::size_t entry, std::uint32_t receiver, std::uint64_t blocks) {
+          if (moves_left == 0) return;
+          --moves_left;
+          const std::uint32_t target = row.keys[entry].target;
+          row.counts[entry] -= blocks;
+          ranks_[target].sent_to(rank, receiver, blocks);
+          if (receiver != target) ranks_[receiver].parked_here(target, blocks);
+          move({rank, receiver, target, blocks});
+        });
   });
 }
 
@@ -176,8 +176,9 @@ void PhaseScheduler::report_waiting() {
 void PhaseScheduler::end_phase() {
   for (const Move& move : moves_) starts_[move.source].free += move.blocks;
   for (PhasedRank& rank : ranks_) rank.drop_zeros();
-  std::ranges::sort(
-      moves_, {}, [](const Move& each) { return std::tie(each.source, each.place, each.target); });
+  std::ranges::sort(moves_, {}, [](const Move& each) {
+    return std::tie(each.source, each.receiver, each.target);
+  });
 }
 
 bool PhaseScheduler::next() {

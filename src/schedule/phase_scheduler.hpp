@@ -33,8 +33,9 @@ struct PhaseOptions {
 /// Blocks that one rank sends to another in a phase.
 struct Move {
   std::uint32_t source = 0;
-  std::uint32_t place = 0;   ///< where they are received
-  std::uint32_t target = 0;  ///< where they belong; another rank than `place` when they wait there
+  std::uint32_t receiver = 0;  ///< where they go in this phase
+  std::uint32_t target =
+      0;  ///< where they belong; another rank than `receiver` when they wait there
   std::uint64_t blocks = 0;
   [[nodiscard]] bool operator==(const Move&) const = default;
 };
@@ -60,7 +61,7 @@ class VALET_EXPORT PhaseScheduler {
   bool next();
   [[nodiscard]] bool done() const { return left_ == 0; }
 
-  /// The phase planned last: by (source, place, target). Valid until next() is called again, and
+  /// The phase planned last: by (source, receiver, target). Valid until next() is called again, and
   /// not read any more, so that it may be sorted.
   [[nodiscard]] std::span<Move> moves() { return moves_; }
 

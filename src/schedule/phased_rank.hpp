@@ -77,7 +77,7 @@ class PhasedRank {
   /// Chooses the blocks that flows from this rank take, of those that go to their targets.
   /// @param flows  By `to`. @param counts  Memory to use.
   /// @param sink   Is passed (entry of the row, where they go, blocks). They are to be taken off
-  ///               the entry, and the target and the place are to be told.
+  ///               the entry, and the target and the receiver are to be told.
   template <class Sink>
   void choose_parked(std::span<Flow> flows, Vector<std::uint64_t>& counts, Sink&& sink) const {
     resize(counts, row.counts.size());
@@ -90,10 +90,10 @@ class PhasedRank {
           sink(entry, flow.to, blocks);
         });
   }
-  /// A source has sent blocks for this rank to `place`.
-  void sent_to(std::uint32_t source, std::uint32_t place, std::uint64_t blocks) {
+  /// A source has sent blocks for this rank to `receiver`.
+  void sent_to(std::uint32_t source, std::uint32_t receiver, std::uint64_t blocks) {
     column.add({source, rank_}, std::uint64_t{0} - blocks);
-    if (place != rank_) column.add({place, rank_}, blocks);
+    if (receiver != rank_) column.add({receiver, rank_}, blocks);
   }
   /// Blocks that were parked here: their target knows of them.
   void parked_here(std::uint32_t target, std::uint64_t blocks) {

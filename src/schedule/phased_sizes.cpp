@@ -13,11 +13,11 @@ namespace {
 
 // Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks, and a schedule that
 // is kept. Small budgets need 14 KiB of pieces in place of the first.
-constexpr std::uint64_t free_for_places = std::uint64_t{8} << 10;
+constexpr std::uint64_t free_for_extra_slots = std::uint64_t{8} << 10;
 constexpr std::uint64_t free_for_lists = std::uint64_t{10} << 10;
 constexpr std::uint64_t free_for_waiting = std::uint64_t{14} << 10;
 constexpr std::uint64_t most_for_pieces = std::uint64_t{14} << 10;
-static_assert(std::max(free_for_places, most_for_pieces) + free_for_lists + free_for_waiting +
+static_assert(std::max(free_for_extra_slots, most_for_pieces) + free_for_lists + free_for_waiting +
                   free_for_schedule <=
               detail::promised_fixed - detail::promised_reserve);
 
@@ -87,7 +87,7 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
   const std::uint64_t spent = sizes.send_blocks * sizes.send_buffers +
                               (limits.shared_bytes + limits.block_bytes - 1) / limits.block_bytes;
   const std::uint64_t rest = std::max<std::uint64_t>(1, above(budget_blocks, spent));
-  // A place takes a block, its final slot, and a bit and a little more in a set.
+  // An extra slot takes a block, its final slot, and a bit and a little more in a set.
   const std::uint64_t lists = phased_list_charge(limits);
   // A block is left in any case.
   const std::uint64_t most_for_waiting =
@@ -95,19 +95,20 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
   const std::uint64_t waiting =
       limits.blocks_wait ? std::min(waiting_charge(limits, limits.slots + rest), most_for_waiting)
                          : 0;
-  const std::uint64_t bytes = above(rest * limits.block_bytes + free_for_places, lists + waiting);
-  sizes.scratch_places =
+  const std::uint64_t bytes =
+      above(rest * limits.block_bytes + free_for_extra_slots, lists + waiting);
+  sizes.scratch_slots =
       std::clamp<std::uint64_t>(bytes / (limits.block_bytes + sizeof(SlotIndex) + 1), 1, rest);
-  sizes.node_places = limits.node_bytes / limits.block_bytes;
-  // Places are numbered as slots are.
-  sizes.scratch_places =
-      std::clamp<std::uint64_t>(sizes.scratch_places, 1, detail::most_slots - sizes.node_places);
-  sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.places() / 4, 1, message);
+  sizes.node_slots = limits.node_bytes / limits.block_bytes;
+  // Extra slots are numbered as slots are.
+  sizes.scratch_slots =
+      std::clamp<std::uint64_t>(sizes.scratch_slots, 1, detail::most_slots - sizes.node_slots);
+  sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.extra_slots() / 4, 1, message);
   if (!limits.blocks_wait)
-    sizes.scratch_places = std::clamp<std::uint64_t>(limits.arriving, 1, sizes.scratch_places);
+    sizes.scratch_slots = std::clamp<std::uint64_t>(limits.arriving, 1, sizes.scratch_slots);
   if (limits.blocks_wait)
     sizes.most_waiting =
-        std::min(limits.slots + sizes.places(),
+        std::min(limits.slots + sizes.extra_slots(),
                  (limits.slot_bytes + free_for_waiting + waiting) / waiting_block_bytes);
   return sizes;
 }

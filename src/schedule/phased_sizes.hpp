@@ -41,13 +41,13 @@ struct PhasedLimits {
 struct PhasedSizes {
   std::uint64_t send_blocks = 1;     ///< in a message at most
   std::size_t send_buffers = 0;      ///< send_blocks each; 0: blocks are sent from where they are
-  std::uint64_t scratch_places = 1;  ///< places for blocks beside the slots, in the budget
-  std::uint64_t node_places = 0;     ///< such places in the segment offered inside the node
+  std::uint64_t scratch_slots = 1;   ///< in the budget, for blocks beside the storage
+  std::uint64_t node_slots = 0;      ///< the same in the memory offered inside the node
   std::uint64_t receive_blocks = 1;  ///< in a message that is asked for
   std::uint64_t most_waiting = 0;    ///< blocks of other ranks that may wait here
-  [[nodiscard]] std::uint64_t places() const { return node_places + scratch_places; }
+  [[nodiscard]] std::uint64_t extra_slots() const { return node_slots + scratch_slots; }
   [[nodiscard]] std::uint64_t scratch_blocks() const {
-    return send_blocks * send_buffers + scratch_places;
+    return send_blocks * send_buffers + scratch_slots;
   }
 };
 
@@ -73,12 +73,12 @@ constexpr std::size_t free_for_schedule = std::size_t{2} << 10;
 /// less, Method::phased must be refused. Pure; does not read the budget of the limits.
 [[nodiscard]] VALET_EXPORT std::uint64_t phased_least_budget(const PhasedLimits& limits);
 
-/// A quarter of the budget at most packs what is sent; the rest are places for blocks, which count
-/// as free memory. A budget of one block is one place, and blocks are sent from where they are.
-/// What comes off the places: lists (phased_list_charge), the bookkeeping of places that is more
+/// A quarter of the budget at most packs what is sent; the rest are extra slots, which count as
+/// free memory. A budget of one block is one slot, and blocks are sent from where they are. What
+/// comes off the slots: lists (phased_list_charge), the bookkeeping of extra slots that is more
 /// than 8 KiB, and up to an eighth of the budget for the bookkeeping of blocks that wait, as far as
 /// memory promised for slots does not hold it. No more than can be in it: a message is no longer
-/// than what leaves, and there are no more places than blocks that arrive, but where blocks of
+/// than what leaves, and there are no more extra slots than blocks that arrive, but where blocks of
 /// others wait. Pure; the scratch fits the budget. send_blocks and send_buffers depend on the first
 /// five limits, on what leaves and on whether blocks wait only.
 [[nodiscard]] VALET_EXPORT PhasedSizes phased_sizes(const PhasedLimits& limits);

@@ -4,7 +4,7 @@
 /// Which blocks get another destination where a map gives ranks more than their slots, from counts
 /// alone. All excess blocks stand in one line, in the order of the ranks that give them up, of
 /// their sources, and of slots. The room that is taken stands in another, in the order of ranks.
-/// The block at a place of the first line goes to the rank at that place of the second.
+/// The block at a position of the first line goes to the rank at that position of the second.
 
 #include <valet/export.hpp>
 
@@ -32,8 +32,8 @@ struct LoadSum {
 
 /// Fills room with `excess` blocks so that the fullest rank that takes some is as empty as it can
 /// be; ties go to lower ranks. There must be room for them.
-/// @param ends  As many entries as loads. Gets the place behind what each rank takes.
-/// Time: O(ranks * log of blocks).
+/// @param ends  As many entries as loads. Gets the position behind what each rank takes. Time:
+/// O(ranks * log of blocks).
 VALET_EXPORT void fill_room(std::span<const RankLoad> loads, std::uint64_t excess,
                             std::span<std::uint64_t> ends);
 
@@ -65,7 +65,7 @@ class ProportionalShares {
 /// The last blocks of a flow, which get another destination.
 struct FlowChange {
   int rank = 0;             ///< where they were sent
-  std::uint64_t first = 0;  ///< place of the first of them in the line
+  std::uint64_t first = 0;  ///< position of the first of them in the line
   std::uint64_t count = 0;
 };
 

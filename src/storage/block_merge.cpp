@@ -73,8 +73,8 @@ BlockMerge::BlockMerge(std::span<std::byte> data, std::size_t element_bytes,
   whole_ = static_cast<Block>(elements_ / block_);
   auto* const words = reinterpret_cast<Block*>(scratch.data());
   state_ = {words, blocks_ + scratch_blocks};
-  place_ = {words + state_.size(), blocks_};
-  scratch_ = reinterpret_cast<std::byte*>(words + state_.size() + place_.size());
+  holder_ = {words + state_.size(), blocks_};
+  scratch_ = reinterpret_cast<std::byte*>(words + state_.size() + holder_.size());
   std::ranges::fill(state_, Block{0});
 }
 
@@ -127,9 +127,9 @@ void BlockMerge::append(std::uint64_t from, std::uint64_t count) {
   while (count > 0) {
     const std::uint64_t filled = appended_ % block_;
     const auto block = static_cast<std::size_t>(appended_ / block_);
-    if (filled == 0) place_[block] = take_free();
+    if (filled == 0) holder_[block] = take_free();
     const std::uint64_t part = std::min(count, block_ - filled);
-    detail::copy_bytes(at(place_[block]) + filled * element_bytes_, data_ + from * element_bytes_,
+    detail::copy_bytes(at(holder_[block]) + filled * element_bytes_, data_ + from * element_bytes_,
                        part * element_bytes_);
     consumed(from, part);
     appended_ += part;
@@ -151,10 +151,10 @@ void BlockMerge::copy_block(Block from, Block to, Block result) {
 void BlockMerge::follow(Block free) {
   const auto results = static_cast<Block>(blocks_for(appended_, block_));
   for (Block to = free; to < results && state_[to] == none;) {
-    const Block from = place_[to];
+    const Block from = holder_[to];
     copy_block(from, to, to);
     state_[to] = to;
-    place_[to] = to;
+    holder_[to] = to;
     state_[from] = none;
     to = from;
   }
@@ -164,25 +164,25 @@ void BlockMerge::follow(Block free) {
 void BlockMerge::turn(Block start) {
   copy_block(start, blocks_, state_[start]);
   Block to = start;
-  while (place_[to] != start) {
-    const Block from = place_[to];
+  while (holder_[to] != start) {
+    const Block from = holder_[to];
     copy_block(from, to, to);
-    place_[to] = to;
+    holder_[to] = to;
     to = from;
   }
   copy_block(blocks_, to, to);
-  place_[to] = to;
+  holder_[to] = to;
 }
 
 std::uint64_t BlockMerge::finish() {
   const auto results = static_cast<Block>(blocks_for(appended_, block_));
   // From here on the state of a block is the block of the result that it holds.
   std::ranges::fill(state_, none);
-  for (Block result = 0; result < results; ++result) state_[place_[result]] = result;
+  for (Block result = 0; result < results; ++result) state_[holder_[result]] = result;
   for (Block result = 0; result < results; ++result)
     if (state_[result] == none) follow(result);
   for (Block result = 0; result < results; ++result)
-    if (place_[result] != result) turn(result);
+    if (holder_[result] != result) turn(result);
   return copied_;
 }
 

@@ -66,11 +66,11 @@ class VALET_EXPORT BlockMerge {
   std::byte* data_;
   std::size_t element_bytes_;
   std::uint64_t elements_;
-  std::uint64_t block_;     ///< elements
-  Block blocks_ = 0;        ///< in the data, the last one perhaps not whole
-  Block whole_ = 0;         ///< in the data
-  std::span<Block> state_;  ///< per block: elements not read yet; if free, the next free one
-  std::span<Block> place_;  ///< per block of the result: the block that holds it
+  std::uint64_t block_;      ///< elements
+  Block blocks_ = 0;         ///< in the data, the last one perhaps not whole
+  Block whole_ = 0;          ///< in the data
+  std::span<Block> state_;   ///< per block: elements not read yet; if free, the next free one
+  std::span<Block> holder_;  ///< per block of the result: the block that holds it
   std::byte* scratch_ = nullptr;
   Block free_ = none;
   bool started_ = false;

@@ -105,9 +105,9 @@ class CustomBackend final : public StorageBackend {
     }
     return failure.diagnostic("nothing has moved; fix it and make the storage again");
   }
-  /// Slots where the functions can read them, from the `place` of the lists on.
-  [[nodiscard]] SlotSpan listed(SlotList slots, std::size_t place) const {
-    auto* const list = reinterpret_cast<std::uint64_t*>(lists_.get()) + place;
+  /// Slots where the functions can read them, from `offset` in the lists on.
+  [[nodiscard]] SlotSpan listed(SlotList slots, std::size_t offset) const {
+    auto* const list = reinterpret_cast<std::uint64_t*>(lists_.get()) + offset;
     std::ranges::copy(slots, list);
     return {list, slots.size()};
   }

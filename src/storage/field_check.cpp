@@ -214,13 +214,13 @@ bool fields_overlap(const Field& a, const Field& b) {
 bool look_again(Field& field) {
   if (!field.current) return false;
   Field now = field.current();
-  const auto place = [](auto& f) {
+  const auto description = [](auto& f) {
     return std::tie(f.data, f.slots, f.slot_stride_bytes, f.element_bytes, f.dimensions,
                     f.dimension_count, f.surplus_bytes);
   };
   const bool is_renamed = !now.label.empty() && now.label != field.label;
-  if (!is_renamed && place(now) == place(field)) return false;
-  place(field) = place(now);
+  if (!is_renamed && description(now) == description(field)) return false;
+  description(field) = description(now);
   if (is_renamed) field.label = std::move(now.label);
   return true;
 }

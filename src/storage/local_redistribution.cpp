@@ -21,28 +21,28 @@ constexpr std::uint64_t worth_dividing = 64 * most_walkers;
 /// Blocks that wait in scratch, and where they go.
 class SavedBlocks {
  public:
-  SavedBlocks(StorageBackend& backend, std::byte* memory, std::size_t places)
-      : backend_(backend), memory_(memory), places_(std::min(places, most)) {
+  SavedBlocks(StorageBackend& backend, std::byte* memory, std::size_t room)
+      : backend_(backend), memory_(memory), room_(std::min(room, most)) {
     from_.fill(Origins::none);
     states_.fill(State::idle);
     list_idle();
   }
 
   static constexpr std::size_t most = 64;
-  [[nodiscard]] bool has_places() const { return places_ > 0; }
+  [[nodiscard]] bool has_room() const { return room_ > 0; }
   [[nodiscard]] bool is_full() const { return idle_count_ == 0; }
   /// Saves the block of a slot, once gather() is called.
   void save(SlotIndex slot) {
-    const std::size_t place = idle_[--idle_count_];
-    from_[place] = slot;
-    states_[place] = State::asked;
+    const std::size_t index = idle_[--idle_count_];
+    from_[index] = slot;
+    states_[index] = State::asked;
   }
   /// Says where the saved block of a slot goes; false when there is none.
   bool bring(SlotIndex slot, SlotIndex to) {
-    const auto place = static_cast<std::size_t>(std::ranges::find(from_, slot) - from_.begin());
-    if (place == most) return false;
-    to_[place] = to;
-    goes_[place] = true;
+    const auto index = static_cast<std::size_t>(std::ranges::find(from_, slot) - from_.begin());
+    if (index == most) return false;
+    to_[index] = to;
+    goes_[index] = true;
     return true;
   }
 
@@ -53,7 +53,7 @@ class SavedBlocks {
                    std::fill_n(states_.begin() + first, count, State::waits);
                  });
   }
-  /// Brings those whose places are known, after gather().
+  /// Brings those whose slots are known, after gather().
   void scatter() {
     for_each_run([&](std::size_t k) { return goes_[k]; },
                  [&](std::size_t first, std::size_t count) {
@@ -68,20 +68,20 @@ class SavedBlocks {
  private:
   enum class State : std::uint8_t { idle, asked, waits };
 
-  [[nodiscard]] std::byte* at(std::size_t place) const {
-    return memory_ + place * backend_.block_bytes();
+  [[nodiscard]] std::byte* at(std::size_t index) const {
+    return memory_ + index * backend_.block_bytes();
   }
   void list_idle() {
     idle_count_ = 0;
-    for (std::size_t k = places_; k-- > 0;)
+    for (std::size_t k = room_; k-- > 0;)
       if (states_[k] == State::idle) idle_[idle_count_++] = static_cast<std::uint8_t>(k);
   }
-  /// Calls action(first, count) for the places next to each other for which is(place) holds.
+  /// Calls action(first, count) for the indices next to each other for which is(index) holds.
   template <class Is, class Action>
   void for_each_run(Is&& is, Action&& action) {
-    for (std::size_t first = 0; first < places_; ++first) {
+    for (std::size_t first = 0; first < room_; ++first) {
       std::size_t end = first;
-      while (end < places_ && is(end)) ++end;
+      while (end < room_ && is(end)) ++end;
       if (end > first) action(first, end - first);
       first = end;
     }
@@ -89,8 +89,8 @@ class SavedBlocks {
 
   StorageBackend& backend_;
   std::byte* memory_;
-  std::size_t places_;
-  std::array<SlotIndex, most> from_{}, to_{};  ///< by place; from_: none where nothing is saved
+  std::size_t room_;
+  std::array<SlotIndex, most> from_{}, to_{};  ///< from_: none where nothing is saved
   std::array<State, most> states_{};
   std::array<bool, most> goes_{};
   std::array<std::uint8_t, most> idle_{};
@@ -104,8 +104,8 @@ class LocalMoves {
       : backend_(backend),
         origins_(origins),
         free_(free),
-        saved_(backend, scratch.data(), saved_places(scratch)),
-        copy_scratch_(scratch.subspan(std::min(SavedBlocks::most, saved_places(scratch)) *
+        saved_(backend, scratch.data(), saved_room(scratch)),
+        copy_scratch_(scratch.subspan(std::min(SavedBlocks::most, saved_room(scratch)) *
                                       backend.block_bytes())) {}
 
   /// Returns the block copies made.
@@ -134,7 +134,7 @@ class LocalMoves {
   };
 
   /// What is left of the scratch serves the copies between slots.
-  [[nodiscard]] std::size_t saved_places(std::span<std::byte> scratch) const {
+  [[nodiscard]] std::size_t saved_room(std::span<std::byte> scratch) const {
     const std::size_t blocks = scratch.size() / backend_.block_bytes();
     return backend_.reachable_by_host() ? blocks : (blocks + 1) / 2;
   }
@@ -155,7 +155,7 @@ class LocalMoves {
       walk_from(static_cast<SlotIndex>(free_slot_));
       return true;
     }
-    VALET_ASSERT(left() == 0 || saved_.has_places());
+    VALET_ASSERT(left() == 0 || saved_.has_room());
     if (left() == 0 || saved_.is_full() || (walking_ > 0 && left() < worth_dividing)) return false;
     while (origins_.of[slot_] == none) ++slot_;
     saved_.save(static_cast<SlotIndex>(slot_));

@@ -37,24 +37,24 @@ using Holding = std::map<std::uint32_t, std::uint64_t>;
 std::string describe(const Move& move, std::size_t phase) {
   return "phase " + std::to_string(phase + 1) + ": " + std::to_string(move.blocks) +
          " blocks for rank " + std::to_string(move.target) + " from rank " +
-         std::to_string(move.source) + " to rank " + std::to_string(move.place);
+         std::to_string(move.source) + " to rank " + std::to_string(move.receiver);
 }
 
 /// One phase: everything leaves and arrives at once.
 std::optional<std::string> carry_out(const std::vector<Move>& moves, std::size_t phase,
                                      std::vector<Holding>& held, std::vector<std::uint64_t>& free) {
   for (const Move& move : moves) {
-    if (move.source == move.place || move.source >= held.size() || move.place >= held.size())
+    if (move.source == move.receiver || move.source >= held.size() || move.receiver >= held.size())
       return describe(move, phase) + ": no such pair";
     std::uint64_t& there = held[move.source][move.target];
     if (there < move.blocks) return describe(move, phase) + ": it has " + std::to_string(there);
     there -= move.blocks;
-    if (free[move.place] < move.blocks)
-      return describe(move, phase) + ": it has room for " + std::to_string(free[move.place]);
-    free[move.place] -= move.blocks;
+    if (free[move.receiver] < move.blocks)
+      return describe(move, phase) + ": it has room for " + std::to_string(free[move.receiver]);
+    free[move.receiver] -= move.blocks;
   }
   for (const Move& move : moves) {
-    held[move.place][move.target] += move.blocks;
+    held[move.receiver][move.target] += move.blocks;
     free[move.source] += move.blocks;
   }
   return std::nullopt;
@@ -172,7 +172,7 @@ std::uint64_t count_messages(std::span<const Move> moves) {
   std::uint64_t count = 0;
   const Move* last = nullptr;
   for (const Move& move : moves) {
-    if (last == nullptr || last->source != move.source || last->place != move.place) ++count;
+    if (last == nullptr || last->source != move.source || last->receiver != move.receiver) ++count;
     last = &move;
   }
   return count;
@@ -194,7 +194,7 @@ PhaseCounts count_phases(const TransferMatrix& matrix, std::span<const std::uint
     counts.messages += count_messages(scheduler.moves());
     for (const Move& move : scheduler.moves()) {
       counts.volume += move.blocks;
-      if (move.place != move.target) counts.detours += move.blocks;
+      if (move.receiver != move.target) counts.detours += move.blocks;
     }
   }
   counts.complete = scheduler.done();

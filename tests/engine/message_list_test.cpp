@@ -14,7 +14,7 @@
 namespace valet::engine {
 namespace {
 
-using Place = MessageList::Place;
+using Into = MessageList::Into;
 
 /// A receiver without MPI, whose imports all wait in one of two rooms. Blocks are of one byte.
 class Receiver {
@@ -36,17 +36,16 @@ class Receiver {
     const bool takes_less = on_their_way_.empty() && !sends;
     if (on_their_way_.size() == receives_ || detours_ || !messages_.takes_one(renumber()))
       return false;
-    const std::optional<Place> place =
-        is_on_node() ? messages_.place_on_node(takes_less, node_room_.next(), renumber())
-                     : Place::own;
-    if (!place) return false;
-    WaitingRoom& room = *place == Place::node ? node_room_ : own_room_;
+    const std::optional<Into> into =
+        is_on_node() ? messages_.choose_room(takes_less, node_room_.next(), renumber()) : Into::own;
+    if (!into) return false;
+    WaitingRoom& room = *into == Into::node ? node_room_ : own_room_;
     std::uint64_t count = std::min(1 + random_() % 7, grain_ - credited_ % grain_);
     if (!takes_less && room.left() < count) return false;
     count = std::min(count, room.next());
     if (count == 0) return false;
-    detours_ = is_on_node() && *place == Place::own;
-    on_their_way_.push_back(messages_.add(room.enter(count), count, *place));
+    detours_ = is_on_node() && *into == Into::own;
+    on_their_way_.push_back(messages_.add(room.enter(count), count, *into));
     credited_ += count;
     return true;
   }
@@ -64,7 +63,7 @@ class Receiver {
     while (blocks > 0 && !messages_.empty() && messages_.front().arrived) {
       MessageList::Message& next = messages_.front();
       const std::uint64_t count = std::min(blocks, next.count);
-      (next.place == Place::node ? node_room_ : own_room_).leave(count);
+      (next.into == Into::node ? node_room_ : own_room_).leave(count);
       next.memory += count;
       next.count -= count;
       blocks -= count;
@@ -144,10 +143,10 @@ TEST(WaitingRoom, GivesPlacesThatNobodyElseHasAndTakesThemBackInOrder) {
     if (random() % 2 == 0 && next > 0) {
       const std::uint64_t count = 1 + random() % next;
       const auto first = static_cast<std::size_t>(room.enter(count) - memory.data()) / block_bytes;
-      for (std::size_t place = first; place < first + count; ++place) {
-        ASSERT_LT(place, blocks);
-        ASSERT_EQ(std::ranges::count(waiting, place), 0) << "somebody waits there";
-        waiting.push_back(place);
+      for (std::size_t into = first; into < first + count; ++into) {
+        ASSERT_LT(into, blocks);
+        ASSERT_EQ(std::ranges::count(waiting, into), 0) << "somebody waits there";
+        waiting.push_back(into);
       }
     } else if (!waiting.empty()) {
       const std::size_t count = 1 + random() % waiting.size();
@@ -169,9 +168,9 @@ TEST(RingFlows, BeginBehindTheRankItself) {
   const auto order = [&](int rank) {
     const RingFlows<Flow> ring(ledger, flows, rank, false);
     std::vector<int> ranks;
-    for (std::uint32_t place = 0; place < ring.size(); ++place) {
-      ranks.push_back(ring[place].rank);
-      EXPECT_EQ(ring.place_of(ring[place].rank), place);
+    for (std::uint32_t into = 0; into < ring.size(); ++into) {
+      ranks.push_back(ring[into].rank);
+      EXPECT_EQ(ring.place_of(ring[into].rank), into);
     }
     return ranks;
   };

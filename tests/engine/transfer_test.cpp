@@ -31,13 +31,13 @@ class Full {
   /// Whether arrival k found a slot.
   bool receive(std::uint32_t k, engine::Transfer::Misplace misplace) {
     Block packed = k;
-    return transfer_->place(as_bytes(packed), k, 1, misplace) == 1;
+    return transfer_->store(as_bytes(packed), k, 1, misplace) == 1;
   }
   /// The first arrivals at once; returns how many found their final slots.
   std::uint64_t receive_many(std::uint32_t count) {
     std::vector<Block> packed(count);
     for (std::uint32_t k = 0; k < count; ++k) packed[k] = k;
-    return transfer_->place(reinterpret_cast<const std::byte*>(packed.data()), 0, count,
+    return transfer_->store(reinterpret_cast<const std::byte*>(packed.data()), 0, count,
                             engine::Transfer::Misplace::never);
   }
   /// All arrivals in one run of slots, whose first is slot 0; returns how many are misplaced.

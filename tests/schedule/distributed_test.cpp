@@ -164,25 +164,25 @@ class Ranks {
     moves_.push_back(move);
     ranks_[move.source].row[move.target] -= move.blocks;
     ranks_[move.source].sending += move.blocks;
-    ranks_[move.place].received += move.blocks;
+    ranks_[move.receiver].received += move.blocks;
   }
 
   void end_phase(bool waits) {
     for (Rank& rank : ranks_) rank.free = rank.free + rank.sending - rank.received;
     for (const Move& move : moves_) {
-      if (move.place == move.target) continue;
-      ranks_[move.place].row[move.target] += move.blocks;
+      if (move.receiver == move.target) continue;
+      ranks_[move.receiver].row[move.target] += move.blocks;
       if (waits)
-        ranks_[move.place].waiting[move.target] += move.blocks;
+        ranks_[move.receiver].waiting[move.target] += move.blocks;
       else
-        ranks_[move.target].column[{move.place, move.target}] += move.blocks;
+        ranks_[move.target].column[{move.receiver, move.target}] += move.blocks;
     }
     for (Rank& rank : ranks_) {
       std::erase_if(rank.column, [](const auto& entry) { return entry.second == 0; });
       std::erase_if(rank.row, [](const auto& entry) { return entry.second == 0; });
     }
     std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
-      return std::tie(a.source, a.place, a.target) < std::tie(b.source, b.place, b.target);
+      return std::tie(a.source, a.receiver, a.target) < std::tie(b.source, b.receiver, b.target);
     });
   }
 

@@ -27,8 +27,8 @@ std::string text(const PhasedLimits& limits) {
 std::uint64_t all_bytes(const PhasedLimits& limits, const PhasedSizes& sizes) {
   constexpr std::uint64_t bytes_of_piece = 28;
   std::uint64_t bytes = sizes.scratch_blocks() * limits.block_bytes;
-  bytes += sizes.scratch_places * sizeof(SlotIndex);                    // final slots
-  bytes += sizes.scratch_places / 8 + sizes.scratch_places / 512 + 16;  // which are free
+  bytes += sizes.scratch_slots * sizeof(SlotIndex);                   // final slots
+  bytes += sizes.scratch_slots / 8 + sizes.scratch_slots / 512 + 16;  // which are free
   bytes += phased_list_bytes(limits);
   if (sizes.send_buffers == 0)
     bytes += sizes.send_blocks * limits.pieces_per_block * bytes_of_piece;
@@ -64,7 +64,7 @@ TEST(PhasedSizes, BookkeepingOfBlocksThatWaitTakesAnEighthOfTheBudgetAtMost) {
                             .ranks = 4,
                             .blocks_wait = true};
   // A quarter packs what is sent; a place takes a block, its final slot and a byte.
-  EXPECT_GE(phased_sizes(limits).scratch_places * (8 + 4 + 1), limits.budget_bytes * 5 / 8);
+  EXPECT_GE(phased_sizes(limits).scratch_slots * (8 + 4 + 1), limits.budget_bytes * 5 / 8);
 }
 
 TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
@@ -72,9 +72,9 @@ TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
   std::uint64_t kept = 0;
   for_limits([&](const PhasedLimits& limits) {
     const PhasedSizes sizes = phased_sizes(limits);
-    ASSERT_GE(sizes.scratch_places, 1U) << text(limits);
+    ASSERT_GE(sizes.scratch_slots, 1U) << text(limits);
     ASSERT_GE(sizes.receive_blocks, 1U) << text(limits);
-    ASSERT_LE(sizes.receive_blocks, std::max<std::uint64_t>(1, sizes.places() / 4))
+    ASSERT_LE(sizes.receive_blocks, std::max<std::uint64_t>(1, sizes.extra_slots() / 4))
         << "four messages find room: " << text(limits);
     if (limits.budget_bytes < phased_least_budget(limits)) {
       ++refused;
@@ -174,8 +174,8 @@ TEST(PhasedSizes, HaveNoMoreThanCanBeInThem) {
         const std::uint64_t one = 1;
         EXPECT_EQ(sizes.send_blocks, std::min(most.send_blocks, std::max(one, leaving)))
             << text(limits);
-        EXPECT_LE(sizes.scratch_places, std::max(one, arriving)) << text(limits);
-        EXPECT_TRUE(arriving != unlimited || sizes.scratch_places >= most.scratch_places);
+        EXPECT_LE(sizes.scratch_slots, std::max(one, arriving)) << text(limits);
+        EXPECT_TRUE(arriving != unlimited || sizes.scratch_slots >= most.scratch_slots);
       }
   });
 }
@@ -189,7 +189,7 @@ TEST(PhasedSizes, DoNotGrowWithABudgetThatNothingFills) {
                                           .ranks = 3,
                                           .leaving = 1000,
                                           .arriving = 1000});
-  EXPECT_EQ(sizes.scratch_places, 1000U);
+  EXPECT_EQ(sizes.scratch_slots, 1000U);
   EXPECT_EQ(sizes.send_blocks * sizes.send_buffers, 2000U);
 }
 

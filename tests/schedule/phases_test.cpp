@@ -114,7 +114,7 @@ TEST(Phases, ParkAtEveryKthPhaseOnly) {
   const PhaseSchedule schedule = test::record_phases(figure_5(), {Heuristic::first_fit, 3, 1});
   for (std::size_t phase = 0; phase < schedule.size(); ++phase)
     for (const Move& move : schedule[phase])
-      if (move.place != move.target) {
+      if (move.receiver != move.target) {
         EXPECT_EQ((phase + 1) % 3, 0U);
       }
   EXPECT_EQ(schedule.size(), 5U);
@@ -194,8 +194,8 @@ struct TightRanks {
   /// The most blocks that wait on a rank when the phase ends.
   std::uint64_t carry_out(std::span<const Move> moves) {
     for (const Move& move : moves) {
-      EXPECT_GE(free[move.place], move.blocks);
-      free[move.place] -= move.blocks;
+      EXPECT_GE(free[move.receiver], move.blocks);
+      free[move.receiver] -= move.blocks;
     }
     for (const Move& move : moves) {
       free[move.source] += move.blocks;
@@ -206,7 +206,7 @@ struct TightRanks {
       waiting[move.source][move.target] -= move.blocks - of_own;
     }
     for (const Move& move : moves)
-      if (move.place != move.target) waiting[move.place][move.target] += move.blocks;
+      if (move.receiver != move.target) waiting[move.receiver][move.target] += move.blocks;
     std::uint64_t most = 0;
     for (std::size_t rank = 0; rank < free.size(); ++rank) most = std::max(most, waiting_on(rank));
     return most;
@@ -241,7 +241,7 @@ TEST_P(TightPhases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanThe
     while (next()) {
       ASSERT_LE(tight.carry_out(scheduler.moves()), tight.most_waiting) << "seed " << seed;
       for (const Move& move : scheduler.moves())
-        if (move.place != move.target) limited += move.blocks;
+        if (move.receiver != move.target) limited += move.blocks;
     }
     ASSERT_TRUE(scheduler.done()) << "seed " << seed;
     ASSERT_LE(scheduler.pairs(), options.most_pairs) << "seed " << seed;

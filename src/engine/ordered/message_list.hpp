@@ -23,12 +23,12 @@ namespace valet::engine {
 /// 4. Where none in the room of the node is behind one in the room in scratch, that leaves four at
 ///    most, a run in each room, each cut once. A list is longer.
 /// 5. Behind one in scratch, the next goes to the room of the node only while `for_detours` entries
-///    are free: see place_on_node(). Look at the last that did. It and all behind it are a run in
+///    are free: see choose_room(). Look at the last that did. It and all behind it are a run in
 ///    that room and then a run in scratch, each cut once: for_detours - 1 entries, so one is free.
 class MessageList {
  public:
   /// Where the blocks of a message are received.
-  enum class Place : std::uint8_t {
+  enum class Into : std::uint8_t {
     own,    ///< the room in scratch
     node,   ///< the room in memory that the source writes to
     slots,  ///< where they belong
@@ -38,7 +38,7 @@ class MessageList {
   struct Message {
     std::byte* memory = nullptr;
     std::uint64_t count = 0;  ///< blocks that have not landed
-    Place place = Place::own;
+    Into into = Into::own;
     bool arrived = false;
   };
 
@@ -68,8 +68,8 @@ class MessageList {
   }
 
   /// Adds a message on its way; returns its number, which renumbering may change.
-  std::uint64_t add(std::byte* memory, std::uint64_t count, Place place) {
-    (*this)[last_] = {memory, count, place, false};
+  std::uint64_t add(std::byte* memory, std::uint64_t count, Into into) {
+    (*this)[last_] = {memory, count, into, false};
     return last_++;
   }
   /// Whether there is room for one more message.
@@ -82,16 +82,15 @@ class MessageList {
   /// Where the next message of a source that writes into the memory of the node is received: there,
   /// or by a detour through scratch, or nowhere before something else has come or gone.
   /// @param takes_less   Nothing that is on its way will make room, so a detour is right.
-  /// @param node_places  Blocks that fit next to each other there.
+  /// @param node_room  Blocks that fit next to each other there.
   template <class Renumber>
-  std::optional<Place> place_on_node(bool takes_less, std::uint64_t node_places,
-                                     Renumber&& renumber) {
-    const bool after_own = !empty() && (*this)[last_ - 1].place == Place::own;
+  std::optional<Into> choose_room(bool takes_less, std::uint64_t node_room, Renumber&& renumber) {
+    const bool after_own = !empty() && (*this)[last_ - 1].into == Into::own;
     // Once there is a detour, pieces go on beside it: they are joined then.
-    if (takes_less) return after_own || node_places == 0 ? Place::own : Place::node;
-    if (!after_own || has_spare()) return Place::node;
+    if (takes_less) return after_own || node_room == 0 ? Into::own : Into::node;
+    if (!after_own || has_spare()) return Into::node;
     join_arrived(renumber);
-    return has_spare() ? std::optional(Place::node) : std::nullopt;
+    return has_spare() ? std::optional(Into::node) : std::nullopt;
   }
 
  private:
@@ -108,7 +107,7 @@ class MessageList {
       const Message next = (*this)[number];
       if (behind > first_) {
         Message& before = (*this)[behind - 1];
-        if (before.arrived && next.arrived && before.place == next.place &&
+        if (before.arrived && next.arrived && before.into == next.into &&
             before.memory + before.count * block_bytes_ == next.memory) {
           before.count += next.count;
           continue;

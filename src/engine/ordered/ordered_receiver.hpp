@@ -62,7 +62,7 @@ class OrderedReceiver {
   /// Starts an execution; `memory` has scratch_blocks() for the blocks that wait.
   void start(std::byte* memory) {
     const std::span<std::byte> node = context_.node.own();
-    aside_ = {memory, flows_.any.shift, Place::aside, true};
+    aside_ = {memory, flows_.any.shift, Into::aside, true};
     own_room_ =
         WaitingRoom(memory + aside_.count * block_bytes_, sizes_.waiting_blocks, block_bytes_);
     node_room_ = WaitingRoom(node.data(), node.size() / block_bytes_, block_bytes_);
@@ -89,9 +89,9 @@ class OrderedReceiver {
     bool any = false;
     for (; !messages_.empty() && messages_.front().arrived; messages_.pop_front(), any = true) {
       Message& next = messages_.front();
-      if (next.place == Place::slots) blocks_left_ -= next.count;
-      if (next.place == Place::aside) set_aside_ += next.count;
-      if (!is_in_room(next.place)) continue;
+      if (next.into == Into::slots) blocks_left_ -= next.count;
+      if (next.into == Into::aside) set_aside_ += next.count;
+      if (!is_in_room(next.into)) continue;
       any = set_aside(next) || any;
       any = land_all(transfer, next) || any;
       if (next.count == 0) messages_.pop_front();
@@ -121,7 +121,7 @@ class OrderedReceiver {
   }
 
  private:
-  using Place = MessageList::Place;
+  using Into = MessageList::Into;
   using Message = MessageList::Message;
 
   struct Posted {
@@ -152,11 +152,11 @@ class OrderedReceiver {
         if (posted.busy && posted.message == from) posted.message = to;
     };
   }
-  [[nodiscard]] static bool is_in_room(Place place) {
-    return place == Place::own || place == Place::node;
+  [[nodiscard]] static bool is_in_room(Into into) {
+    return into == Into::own || into == Into::node;
   }
-  [[nodiscard]] WaitingRoom& room_of(Place place) {
-    return place == Place::node ? node_room_ : own_room_;
+  [[nodiscard]] WaitingRoom& room_of(Into into) {
+    return into == Into::node ? node_room_ : own_room_;
   }
   /// Brings blocks of a message to holes as far as these are free; true when there was one.
   bool land_all(Transfer& transfer, Message& message) {
@@ -187,7 +187,7 @@ class OrderedReceiver {
     if (of_source_[piece.flow] == schedule::most_credits_of_a_pair) return false;
     holes_.pass(run.count);
     transfer.backend().finish_all();  // the holes may be packed from still
-    give(index, piece, data + run.first * block_bytes_, Place::slots);
+    give(index, piece, data + run.first * block_bytes_, Into::slots);
     return true;
   }
   /// Whether the next imports should be received in their slots, soon: holes are long runs.
@@ -204,31 +204,31 @@ class OrderedReceiver {
       return false;
     schedule::FlowPiece piece = next_piece(false);
     piece.count = std::min(piece.count, flows_.any.shift - credited_);
-    give(index, piece, aside_.memory + credited_ * block_bytes_, Place::aside);
+    give(index, piece, aside_.memory + credited_ * block_bytes_, Into::aside);
     return true;
   }
   bool credit_room(Transfer& transfer, std::size_t index, bool takes_less) {
     const std::uint32_t flow = imports_.front().flow;
     if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
     const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
-    const std::optional<Place> where =
-        on_node ? messages_.place_on_node(takes_less, node_room_.next(), renumber()) : Place::own;
+    const std::optional<Into> where =
+        on_node ? messages_.choose_room(takes_less, node_room_.next(), renumber()) : Into::own;
     if (!where) return false;
-    const Place place = *where;
-    schedule::FlowPiece piece = next_piece(place == Place::node);
-    if (on_node && place == Place::own)
+    const Into into = *where;
+    schedule::FlowPiece piece = next_piece(into == Into::node);
+    if (on_node && into == Into::own)
       piece.count =
           std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
-    WaitingRoom& room = room_of(place);
-    if (place == Place::own) piece.count = std::min(piece.count, sizes_.messages.receive_blocks);
+    WaitingRoom& room = room_of(into);
+    if (into == Into::own) piece.count = std::min(piece.count, sizes_.messages.receive_blocks);
     piece.count = std::min(piece.count, room.blocks());
     if (!takes_less && room.left() < piece.count) return false;
     piece.count = std::min(piece.count, room.next());
     if (piece.count == 0) return false;
     std::byte* const memory = room.enter(piece.count);
     transfer.finish(memory, piece.count * block_bytes_);
-    give(index, piece, memory, place);
-    posted_[index].is_detour = detours_ = on_node && place == Place::own;
+    give(index, piece, memory, into);
+    posted_[index].is_detour = detours_ = on_node && into == Into::own;
     blocks_in_rooms_ += piece.count;
     return true;
   }
@@ -246,8 +246,8 @@ class OrderedReceiver {
   void leave_room(Message& message, std::uint64_t count) {
     message.memory += count * block_bytes_;
     message.count -= count;
-    if (!is_in_room(message.place)) return;
-    room_of(message.place).leave(count);
+    if (!is_in_room(message.into)) return;
+    room_of(message.into).leave(count);
     blocks_in_rooms_ -= count;
   }
   void land_some(Transfer& transfer, Message& message, SlotList slots) {
@@ -270,8 +270,8 @@ class OrderedReceiver {
                                        : flow.message_blocks - piece.first % flow.message_blocks;
     return imports_.front(most);
   }
-  void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Place place) {
-    const std::uint64_t number = messages_.add(memory, piece.count, place);
+  void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Into into) {
+    const std::uint64_t number = messages_.add(memory, piece.count, into);
     posted_[index] = {.message = number, .flow = piece.flow, .busy = true};
     ++of_source_[piece.flow];
     ++in_flight_;
@@ -292,7 +292,7 @@ class OrderedReceiver {
   WaitingRoom own_room_, node_room_;
   MessageList messages_;
   Vector<Posted> posted_;              ///< by receive request
-  Vector<std::uint8_t> of_source_;     ///< messages on their way, by place in Flows::incoming
+  Vector<std::uint8_t> of_source_;     ///< messages on their way, by index in Flows::incoming
   Message aside_;                      ///< all that wait for the last holes
   std::uint64_t credited_ = 0;         ///< blocks
   std::uint64_t set_aside_ = 0;        ///< blocks that are there

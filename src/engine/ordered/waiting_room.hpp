@@ -7,26 +7,26 @@
 
 namespace valet::engine {
 
-/// Memory for blocks that leave in the order in which they were given their places: a ring.
+/// Memory for blocks that leave in the order in which they came: a ring.
 class WaitingRoom {
  public:
   WaitingRoom() = default;
   WaitingRoom(std::byte* memory, std::uint64_t blocks, std::size_t block_bytes)
       : memory_(memory), blocks_(blocks), block_bytes_(block_bytes) {}
 
-  /// Blocks that can be given places next to each other.
+  /// Blocks for which there is room next to each other.
   [[nodiscard]] std::uint64_t next() const {
     const std::uint64_t behind = first_ + used_;
     return behind < blocks_ ? blocks_ - behind : blocks_ - used_;
   }
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
-  /// Blocks for which there are places.
+  /// Blocks for which there is room.
   [[nodiscard]] std::uint64_t left() const { return blocks_ - used_; }
-  /// Gives as many blocks their places, at most next().
+  /// Gives as many blocks room, at most next(); returns where it begins.
   std::byte* enter(std::uint64_t count) {
-    const std::uint64_t place = (first_ + used_) % blocks_;
+    const std::uint64_t index = (first_ + used_) % blocks_;
     used_ += count;
-    return memory_ + place * block_bytes_;
+    return memory_ + index * block_bytes_;
   }
   void leave(std::uint64_t count) {
     used_ -= count;

@@ -95,12 +95,12 @@ class CentralizedPhases final : public Phases {
     scatter_counts(
         channel_, ledger_, all, [](const Move& move) { return move.source; },
         [](const Move& move) {
-          return Key{move.place, move.target};
+          return Key{move.receiver, move.target};
         },
         moves.sends);
-    std::ranges::sort(all, {}, &Move::place);
+    std::ranges::sort(all, {}, &Move::receiver);
     scatter_counts(
-        channel_, ledger_, all, [](const Move& move) { return move.place; },
+        channel_, ledger_, all, [](const Move& move) { return move.receiver; },
         [](const Move& move) {
           return Key{move.source, move.source};
         },

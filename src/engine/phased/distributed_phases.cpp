@@ -148,10 +148,10 @@ class DistributedPhases final : public Phases {
     KeyedCounts words(ledger_);
     words.reserve(giving_.size() + row.keys.size());
     own_.choose_parked(giving_, counts_,
-                       [&](std::size_t entry, std::uint32_t place, std::uint64_t blocks) {
+                       [&](std::size_t entry, std::uint32_t receiver, std::uint64_t blocks) {
                          const std::uint32_t target = row.keys[entry].target;
-                         words.add({target, place}, blocks);
-                         moves.sends.add({place, target}, blocks);
+                         words.add({target, receiver}, blocks);
+                         moves.sends.add({receiver, target}, blocks);
                        });
     for (const Flow& flow : taking_) moves.receives.add({flow.from, flow.from}, flow.blocks);
     tell(
@@ -165,8 +165,8 @@ class DistributedPhases final : public Phases {
           for (std::size_t i = 0; i < column.keys.size(); ++i)
             if (column.counts[i] > 0 && column.keys[i].target == self()) call(column.keys[i].peer);
         },
-        [&](std::uint32_t source, std::uint32_t place, std::uint64_t blocks) {
-          own_.sent_to(source, place, blocks);
+        [&](std::uint32_t source, std::uint32_t receiver, std::uint64_t blocks) {
+          own_.sent_to(source, receiver, blocks);
         });
     for (std::size_t i = 0; i < words.keys.size(); ++i)
       row.add({words.keys[i].peer, words.keys[i].peer}, std::uint64_t{0} - words.counts[i]);

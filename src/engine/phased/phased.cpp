@@ -15,7 +15,7 @@
 // but not stop it, because one block is always let in.
 //
 // What moves in a phase, in numbers, is decided by Phases; here, which blocks exactly, and in
-// which messages. A receiver allows one message after another: it takes scratch places, posts the
+// which messages. A receiver allows one message after another: it takes extra slots, posts the
 // receive, and credits the sender with so many blocks. So no data message is unexpected, and a few
 // requests are outstanding on either side. Where the receiver cannot know what comes (blocks that
 // wait on their way), the sender's message is of one origin and target, perhaps of fewer blocks
@@ -27,9 +27,9 @@
 // blocks of a flow; blocks that wait on their way belong to flows of other ranks, come in any
 // order, and must be found again by target, in slots or in scratch.
 //
-// Why a phase ends. All that may arrive fits the places that are free when it begins. A place in
-// scratch is busy while a message is on the way to it, which needs nothing more, and then while no
-// slot is free for its block; if all are busy in this second way, all that may arrive has.
+// Why a phase ends. All that may arrive fits the slots that are free when it begins. An extra slot
+// is busy while a message is on the way to it, which needs nothing more, and then while no slot is
+// free for its block; if all are busy in this second way, all that may arrive has.
 //
 // Memory. A rank keeps lists of its neighbours, 224 bytes each. Where blocks wait on their way any
 // rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
@@ -95,7 +95,7 @@ class Phased final : public Exchange, public Participant {
     transfer_ = &transfer;
     report_ = &report;
     memory_.start(scratch.data());
-    buffers_ = scratch.data() + sizes_.scratch_places * context_.blocks.block_bytes;
+    buffers_ = scratch.data() + sizes_.scratch_slots * context_.blocks.block_bytes;
     std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
     for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
     PhaseMoves moves(context_.ledger);
@@ -179,7 +179,7 @@ class Phased final : public Exchange, public Participant {
       return centralized_phases(context_, flows_, start_of_phase(), *report_);
     return distributed_phases(context_, flows_, start_of_phase());
   }
-  /// Moves what a phase moves, which fits the free places, and counts it down.
+  /// Moves what a phase moves, which fits the free slots, and counts it down.
   void run_phase(std::uint64_t phase) {
     to_come_ = moves_->receives.sum();
     to_send_ = moves_->sends.sum();

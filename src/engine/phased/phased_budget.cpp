@@ -110,7 +110,7 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
       schedule::phased_limits(options, blocks, flows.exports.size(), reserved_bytes);
   limits.arriving = flows.blocks_arriving;
   limits.node_bytes = node.own().size();
-  // A place takes an entry of a list and a bit besides.
+  // An extra slot takes an entry of a list and a bit besides.
   limits.shared_bytes = limits.node_bytes + node.mapped_bytes() +
                         limits.node_bytes / blocks.block_bytes * (sizeof(SlotIndex) + 1);
   limits.slots = flows.slots;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The places of PHASED on one rank: the slots, and places in the scratch that are as good. A block
-/// is received into scratch and stays there only while no slot is free. Blocks of other ranks may
-/// wait here, in either kind of place.
+/// The slots of PHASED on one rank: those of the storage, and extra ones in scratch that are as
+/// good. A block is received into scratch and stays there only while no slot is free. Blocks of
+/// other ranks may wait here, in either kind of slot.
 
 #include "engine/exchange.hpp"
 #include "mpi/message.hpp"
@@ -34,22 +34,22 @@ class PhasedMemory {
       : flows_(flows),
         block_bytes_(context.blocks.block_bytes),
         most_waiting_(sizes.most_waiting),
-        node_places_(sizes.node_places),
+        node_slots_(sizes.node_slots),
         node_memory_(context.node.own().data()),
-        scratch_free_(context.ledger, sizes.places()),
-        cursors_(context.ledger, static_cast<std::size_t>(sizes.places())),
+        scratch_free_(context.ledger, sizes.extra_slots()),
+        cursors_(context.ledger, static_cast<std::size_t>(sizes.extra_slots())),
         waiting_(context.ledger) {
     waiting_.reserve(static_cast<std::size_t>(most_waiting_));
   }
 
-  /// Starts an execution; `places` has the memory of all scratch places.
-  void start(std::byte* places) {
-    places_ = places;
+  /// Starts an execution; `scratch` has the memory of all scratch slots.
+  void start(std::byte* scratch) {
+    scratch_ = scratch;
     waiting_.clear();
     waited_ = 0;
     std::fill(cursors_.begin(), cursors_.end(), nothing);
-    for (std::uint64_t place = 0; place < scratch_free_.slots(); ++place)
-      if (!scratch_free_.contains(place)) scratch_free_.insert(place);
+    for (std::uint64_t slot = 0; slot < scratch_free_.slots(); ++slot)
+      if (!scratch_free_.contains(slot)) scratch_free_.insert(slot);
   }
   /// A_i of the paper: blocks that can be received now.
   [[nodiscard]] std::uint64_t free(const Transfer& transfer) const {
@@ -57,17 +57,17 @@ class PhasedMemory {
   }
   /// Blocks of other ranks for which there is bookkeeping.
   [[nodiscard]] std::uint64_t waiting_room() const { return most_waiting_ - waiting_.size(); }
-  /// Scratch places that hold blocks, or wait for them.
+  /// Extra slots that hold blocks, or wait for them.
   [[nodiscard]] std::uint64_t scratch_in_use() const {
     return scratch_free_.slots() - scratch_free_.count();
   }
 
-  /// A run of free scratch places to receive into, at most `most`; empty when there is none.
+  /// A run of free extra slots to receive into, at most `most`; empty when there is none.
   /// @param on_node  The sender writes into the segment, if it can.
   storage::SlotRun take_scratch(std::uint64_t most, bool on_node) {
     // Each kind is contiguous memory; where a message goes is all the same.
-    const storage::SlotRun node{0, node_places_};
-    const storage::SlotRun rest{node_places_, scratch_free_.slots() - node_places_};
+    const storage::SlotRun node{0, node_slots_};
+    const storage::SlotRun rest{node_slots_, scratch_free_.slots() - node_slots_};
     for (const storage::SlotRun& kind : {on_node ? node : rest, on_node ? rest : node}) {
       const std::uint64_t end = kind.first + kind.count;
       const std::uint64_t first = scratch_free_.next(kind.first);
@@ -78,19 +78,19 @@ class PhasedMemory {
     }
     return {};
   }
-  /// Gives back places of such a run that nothing came for.
+  /// Gives back slots of such a run that nothing came for.
   void give_back(storage::SlotRun run) { scratch_free_.insert(run); }
-  [[nodiscard]] std::byte* memory(std::uint64_t place) const {
-    return place < node_places_ ? node_memory_ + place * block_bytes_
-                                : places_ + (place - node_places_) * block_bytes_;
+  [[nodiscard]] std::byte* memory(std::uint64_t slot) const {
+    return slot < node_slots_ ? node_memory_ + slot * block_bytes_
+                              : scratch_ + (slot - node_slots_) * block_bytes_;
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
   void arrived(Transfer& transfer, storage::SlotRun run, SlotIndex cursor) {
-    const std::uint64_t placed =
-        transfer.place(memory(run.first), cursor, run.count, Transfer::Misplace::if_needed);
-    if (placed > 0) scratch_free_.insert(storage::SlotRun{run.first, placed});
-    cursor = flows_.advance(cursor, placed);
-    for (std::uint64_t k = placed; k < run.count; ++k, cursor = flows_.advance(cursor, 1))
+    const std::uint64_t stored =
+        transfer.store(memory(run.first), cursor, run.count, Transfer::Misplace::if_needed);
+    if (stored > 0) scratch_free_.insert(storage::SlotRun{run.first, stored});
+    cursor = flows_.advance(cursor, stored);
+    for (std::uint64_t k = stored; k < run.count; ++k, cursor = flows_.advance(cursor, 1))
       cursors_[static_cast<std::size_t>(run.first + k)] = cursor;
   }
   /// The same for blocks of another rank, which wait here, within waiting_room().
@@ -112,13 +112,13 @@ class PhasedMemory {
                             .in_scratch = k < kept ? 0U : 1U,
                             .origin = parcel.origin,
                             .number = static_cast<std::uint32_t>(parcel.first + done + k),
-                            .place = slots[static_cast<std::size_t>(k)]});
+                            .slot = slots[static_cast<std::size_t>(k)]});
       done += size;
     }
   }
 
   /// Takes up to `most` blocks for `target` that waited here when the phase began.
-  /// @param entry  Gets where their places are listed.
+  /// @param entry  Gets where their slots are listed.
   Parcel take_waiting(int target, std::uint64_t most, std::size_t& entry) {
     const auto wanted = static_cast<std::uint32_t>(target);
     // The ones in front of each target have been taken.
@@ -136,7 +136,7 @@ class PhasedMemory {
       block->origin = nobody;
     return parcel;
   }
-  /// Packs `count` waiting blocks from entry `entry` on, and frees their places.
+  /// Packs `count` waiting blocks from entry `entry` on, and frees their slots.
   void gather_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
                       std::byte* packed) {
     std::array<SlotIndex, batch> slots;
@@ -146,7 +146,7 @@ class PhasedMemory {
       std::size_t size = 0;
       for (; size < batch && done + size < count; ++size) {
         const Waiting& block = waiting_[entry + done + size];
-        slots[size] = block.place;
+        slots[size] = block.slot;
         if (block.in_scratch != 0) break;
       }
       transfer.backend().gather_past_cache(SlotList(slots).first(size),
@@ -164,18 +164,18 @@ class PhasedMemory {
     for (std::uint64_t k = 0; k < count; ++k) {
       const Waiting& block = waiting_[entry + k];
       if (block.in_scratch != 0)
-        pieces.push_back({memory(block.place), block_bytes_});
+        pieces.push_back({memory(block.slot), block_bytes_});
       else
-        transfer.backend().pieces(block.place, pieces);
+        transfer.backend().pieces(block.slot, pieces);
     }
   }
   void release_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count) {
     for (std::uint64_t k = 0; k < count; ++k) {
       const Waiting& block = waiting_[entry + k];
       if (block.in_scratch != 0)
-        scratch_free_.insert(block.place);
+        scratch_free_.insert(block.slot);
       else
-        transfer.release(std::span(&block.place, 1));
+        transfer.release(std::span(&block.slot, 1));
     }
   }
 
@@ -187,22 +187,22 @@ class PhasedMemory {
     });
     waited_ = waiting_.size();
     if (scratch_free_.count() == scratch_free_.slots()) return;
-    for (std::uint64_t place = scratch_free_.next_absent(0);
-         place < scratch_free_.slots() && transfer.free().count() > 0;
-         place = scratch_free_.next_absent(place + 1)) {
-      SlotIndex& cursor = cursors_[static_cast<std::size_t>(place)];
+    for (std::uint64_t slot = scratch_free_.next_absent(0);
+         slot < scratch_free_.slots() && transfer.free().count() > 0;
+         slot = scratch_free_.next_absent(slot + 1)) {
+      SlotIndex& cursor = cursors_[static_cast<std::size_t>(slot)];
       if (cursor == nothing) continue;  // it waits for another rank
-      transfer.place(memory(place), cursor, 1, Transfer::Misplace::if_needed);
+      transfer.store(memory(slot), cursor, 1, Transfer::Misplace::if_needed);
       cursor = nothing;
-      scratch_free_.insert(place);
+      scratch_free_.insert(slot);
     }
     for (std::size_t k = 0; k < waiting_.size() && transfer.free().count() > 0; ++k) {
       Waiting& block = waiting_[k];
       if (block.in_scratch == 0) continue;
-      const SlotIndex place = block.place;
-      transfer.keep(memory(place), std::span(&block.place, 1));
+      const SlotIndex slot = block.slot;
+      transfer.keep(memory(slot), std::span(&block.slot, 1));
       block.in_scratch = 0;
-      scratch_free_.insert(place);
+      scratch_free_.insert(slot);
     }
   }
 
@@ -214,7 +214,7 @@ class PhasedMemory {
     std::uint32_t in_scratch : 1;
     int origin;            ///< nobody once it has been taken
     std::uint32_t number;  ///< among those from its origin to its target
-    SlotIndex place;       ///< a slot, or a place in scratch
+    SlotIndex slot;        ///< of the storage, or an extra one
   };
   static_assert(sizeof(Waiting) == schedule::waiting_block_bytes);
   static constexpr std::uint32_t most_target = std::numeric_limits<int>::max();
@@ -224,11 +224,11 @@ class PhasedMemory {
   const plan::Flows& flows_;
   std::size_t block_bytes_;
   std::uint64_t most_waiting_;
-  std::uint64_t node_places_;  ///< the first ones, in the segment that this rank offers
+  std::uint64_t node_slots_;  ///< the first ones, in the segment that this rank offers
   std::byte* node_memory_;
-  std::byte* places_ = nullptr;
+  std::byte* scratch_ = nullptr;
   storage::SlotSet scratch_free_;
-  Array<SlotIndex> cursors_;  ///< per scratch place: of its block, or nothing
+  Array<SlotIndex> cursors_;  ///< per extra slot: of its block, or nothing
   Vector<Waiting> waiting_;   ///< those of earlier phases by (target, origin, number) in front
   std::size_t waited_ = 0;    ///< from earlier phases
 };

@@ -20,23 +20,23 @@ class RingFlows {
         allowed_(is_limited ? flows.size() : 0, ledger) {}
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(flows_.size()); }
-  [[nodiscard]] const Flow& operator[](std::uint32_t place) const {
-    return flows_[(first_ + place) % flows_.size()];
+  [[nodiscard]] const Flow& operator[](std::uint32_t index) const {
+    return flows_[(first_ + index) % flows_.size()];
   }
-  [[nodiscard]] std::uint32_t place_of(int rank) const {
-    return place_of_flow(plan::flow_from(flows_, rank));
+  [[nodiscard]] std::uint32_t index_of(int rank) const {
+    return index_of_flow(plan::flow_from(flows_, rank));
   }
-  /// The place of a flow, given its position in the list that ascends by rank.
-  [[nodiscard]] std::uint32_t place_of_flow(std::size_t flow) const {
+  /// The index of a flow in the ring, given its position in the list that ascends by rank.
+  [[nodiscard]] std::uint32_t index_of_flow(std::size_t flow) const {
     return static_cast<std::uint32_t>((flow + flows_.size() - first_) % flows_.size());
   }
 
   /// Blocks of a flow that may move.
-  [[nodiscard]] std::uint64_t limit(std::uint32_t place) const {
-    return allowed_.empty() ? (*this)[place].count : allowed_[place];
+  [[nodiscard]] std::uint64_t limit(std::uint32_t index) const {
+    return allowed_.empty() ? (*this)[index].count : allowed_[index];
   }
-  void allow(std::uint32_t place, std::uint64_t blocks) {
-    allowed_[place] = static_cast<Count>(allowed_[place] + blocks);
+  void allow(std::uint32_t index, std::uint64_t blocks) {
+    allowed_[index] = static_cast<Count>(allowed_[index] + blocks);
   }
   void allow_nothing() { std::fill(allowed_.begin(), allowed_.end(), Count{0}); }
 

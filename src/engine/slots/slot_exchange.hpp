@@ -53,7 +53,7 @@ class SlotExchange : public Exchange, public Participant {
     while (progress) {
       progress = sender_.serve(*transfer_);
       progress = sender_.stage_ahead(*transfer_) || progress;
-      progress = receiver_.place_held(*transfer_, !sender_.done()) || progress;
+      progress = receiver_.store_held(*transfer_, !sender_.done()) || progress;
       const bool waits = receiver_.better_waits(
           [&](std::uint64_t slot) { return sender_.frees_soon(*transfer_, slot); });
       progress = (!waits && receiver_.give_credit(*transfer_)) || progress;

@@ -12,8 +12,8 @@
 
 namespace valet::engine {
 
-/// The sink of exchanges between slots, on one rank: reserves places for what arrives, gives
-/// credits in proportion, and brings arrivals to their slots.
+/// The sink of exchanges between slots, on one rank: reserves slots or buffers for what arrives,
+/// gives credits in proportion, and brings arrivals to their slots.
 class SlotReceiver {
  public:
   /// @param is_limited  Credits are given up to what allow() says, not for whole flows.
@@ -59,7 +59,7 @@ class SlotReceiver {
   /// Lets so many more blocks of a source come, at most `increment` in a message; is_limited only.
   void allow(int rank, std::uint64_t blocks, std::uint64_t increment) {
     most_blocks_ = increment;
-    const std::uint32_t s = incoming_.place_of(rank);
+    const std::uint32_t s = incoming_.index_of(rank);
     const bool is_queued = sources_[s].credited < incoming_.limit(s) &&
                            sources_[s].in_flight < schedule::most_credits_of_a_pair;
     incoming_.allow(s, blocks);
@@ -67,7 +67,7 @@ class SlotReceiver {
   }
   /// Whether all has arrived that a source was allowed.
   [[nodiscard]] bool has_received(int rank) const {
-    const std::uint32_t s = incoming_.place_of(rank);
+    const std::uint32_t s = incoming_.index_of(rank);
     return sources_[s].in_flight == 0 && sources_[s].credited == incoming_.limit(s);
   }
   /// Gives one credit if there is room for what it asks; true when it did.
@@ -77,7 +77,7 @@ class SlotReceiver {
     if (index == posted_.size()) return false;
     const std::uint32_t s = to_credit_.top();
     const PostedReceive posted = choose_receive(transfer, s);
-    if (posted.place == Place::none) return false;
+    if (posted.into == Into::none) return false;
     to_credit_.pop();
     posted_[index] = posted;
     post(transfer, index);
@@ -92,14 +92,14 @@ class SlotReceiver {
   /// idle.
   /// @param sending  This rank still sends, so final slots may yet become free. Else other slots
   ///                 will do.
-  bool place_held(Transfer& transfer, bool sending) {
+  bool store_held(Transfer& transfer, bool sending) {
     using Misplace = Transfer::Misplace;
     bool any = false;
     for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
       if (misplace == Misplace::if_needed && sending) break;
       for (PostedReceive& posted : posted_) {
         if (held_ == 0 || transfer.free().count() == 0) return any;
-        if (!posted.arrived || !place_arrivals(transfer, posted, misplace)) continue;
+        if (!posted.arrived || !store_arrivals(transfer, posted, misplace)) continue;
         --held_;
         any = true;
       }
@@ -118,7 +118,7 @@ class SlotReceiver {
   void misplace_held(Transfer& transfer) {
     for (PostedReceive& posted : posted_)
       if (transfer.free().count() > 0 && must_misplace(posted) &&
-          place_arrivals(transfer, posted, Transfer::Misplace::if_needed))
+          store_arrivals(transfer, posted, Transfer::Misplace::if_needed))
         --held_;
   }
   /// Whether a buffer holds a block whose final slot `frees_soon(slot)`. Credits then can wait: a
@@ -141,12 +141,12 @@ class SlotReceiver {
     if (!was_queued) queue_for_credit(posted.source);
     if (posted.is_buffered()) {
       posted.arrived = true;
-      if (!place_arrivals(transfer, posted, Transfer::Misplace::never)) ++held_;
+      if (!store_arrivals(transfer, posted, Transfer::Misplace::never)) ++held_;
       return;
     }
-    if (posted.place == Place::other_run) transfer.landed(posted.cursor, posted.run);
+    if (posted.into == Into::other_run) transfer.landed(posted.cursor, posted.run);
     blocks_left_ -= posted.size;
-    posted.place = Place::none;
+    posted.into = Into::none;
   }
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
   /// Bytes of scratch that hold blocks, or wait for them.
@@ -166,7 +166,7 @@ class SlotReceiver {
   };
 
   /// Where the blocks of a credit land.
-  enum class Place : std::uint8_t {
+  enum class Into : std::uint8_t {
     none,         ///< nowhere: no room
     final_run,    ///< free slots that are their final ones
     other_run,    ///< other free slots
@@ -174,7 +174,7 @@ class SlotReceiver {
     node_buffer,  ///< a buffer that the source writes to
   };
   struct PostedReceive {
-    Place place = Place::none;
+    Into into = Into::none;
     std::uint32_t source = 0;
     std::uint32_t buffer = 0;
     SlotIndex cursor = 0;      ///< at the first block that is not in a slot
@@ -183,7 +183,7 @@ class SlotReceiver {
     storage::SlotRun run;
     bool arrived = false;
     [[nodiscard]] bool is_buffered() const {
-      return place == Place::buffer || place == Place::node_buffer;
+      return into == Into::buffer || into == Into::node_buffer;
     }
   };
 
@@ -193,18 +193,18 @@ class SlotReceiver {
       to_credit_.push(s, sources_[s].credited, incoming_[s].count);
   }
   [[nodiscard]] std::byte* memory_of(const PostedReceive& posted) const {
-    return posted.place == Place::node_buffer
+    return posted.into == Into::node_buffer
                ? context_.node.own().data() + posted.buffer * sizes_.node_buffer_bytes
                : buffers_ + posted.buffer * sizes_.receive_blocks * block_bytes_;
   }
   [[nodiscard]] Vector<std::uint32_t>& idle_of(const PostedReceive& posted) {
-    return posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_;
+    return posted.into == Into::buffer ? idle_buffers_ : idle_node_buffers_;
   }
   /// A receive request that is not in use and whose last credit has left; posted_.size() if there
   /// is none.
   [[nodiscard]] std::size_t idle_receive() const {
     for (std::size_t k = 0; k < posted_.size(); ++k)
-      if (posted_[k].place == Place::none && transport_.can_receive(k)) return k;
+      if (posted_[k].into == Into::none && transport_.can_receive(k)) return k;
     return posted_.size();
   }
   PostedReceive choose_receive(const Transfer& transfer, std::uint32_t s) const {
@@ -217,8 +217,8 @@ class SlotReceiver {
     PostedReceive posted;
     posted.source = s;
     posted.cursor = source.cursor;
-    const auto land = [&](Place place, storage::SlotRun run) {
-      posted.place = place;
+    const auto land = [&](Into into, storage::SlotRun run) {
+      posted.into = into;
       posted.run = run;
       posted.size = static_cast<std::uint32_t>(run.count);
       return posted;
@@ -232,26 +232,26 @@ class SlotReceiver {
                             ? free.next_run(final_run.first, final_run.count).count
                             : 0;
       if (final_run.count == most || final_run.count * block_bytes_ >= schedule::worthwhile_bytes)
-        return land(Place::final_run, final_run);
+        return land(Into::final_run, final_run);
     }
     const std::uint64_t buffered =
         idle_buffers_.empty() ? 0 : std::min<std::uint64_t>(most, sizes_.receive_blocks);
     if (contiguous && final_run.count > 0 && final_run.count >= buffered)
-      return land(Place::final_run, final_run);
+      return land(Into::final_run, final_run);
     if (contiguous && free.count() > 0 && 4 * buffered <= most) {
       // The buffers are tiny or busy: a run of other slots saves messages and costs local copies.
       const std::uint64_t highest = free.previous(free.slots());
       const storage::SlotRun other = free.next_run(highest - std::min(highest, most - 1), most);
-      if (other.count > buffered) return land(Place::other_run, other);
+      if (other.count > buffered) return land(Into::other_run, other);
     }
     if (buffered == 0) return posted;
     posted.buffer = idle_buffers_.back();
-    return land(Place::buffer, storage::SlotRun{0, buffered});
+    return land(Into::buffer, storage::SlotRun{0, buffered});
   }
   PostedReceive choose_node_buffer(std::uint32_t s) const {
     PostedReceive posted;
     if (idle_node_buffers_.empty()) return posted;
-    posted.place = Place::node_buffer;
+    posted.into = Into::node_buffer;
     posted.source = s;
     posted.cursor = sources_[s].cursor;
     posted.buffer = idle_node_buffers_.back();
@@ -262,7 +262,7 @@ class SlotReceiver {
   [[nodiscard]] bool must_misplace(const PostedReceive& posted) const {
     if (!posted.arrived) return false;
     if (held_ == posted_.size()) return true;
-    return posted.place == Place::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
+    return posted.into == Into::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
   }
   void post(Transfer& transfer, std::size_t index) {
     const PostedReceive& posted = posted_[index];
@@ -280,13 +280,13 @@ class SlotReceiver {
                     {.count = static_cast<std::uint32_t>(posted.size)});
   }
   /// Moves blocks of a buffer to slots; true when none is left.
-  bool place_arrivals(Transfer& transfer, PostedReceive& posted, Transfer::Misplace misplace) {
-    const std::uint64_t placed = transfer.place(memory_of(posted) + posted.offset * block_bytes_,
+  bool store_arrivals(Transfer& transfer, PostedReceive& posted, Transfer::Misplace misplace) {
+    const std::uint64_t stored = transfer.store(memory_of(posted) + posted.offset * block_bytes_,
                                                 posted.cursor, posted.size, misplace);
-    blocks_left_ -= placed;
-    posted.cursor = flows_.advance(posted.cursor, placed);
-    posted.offset = static_cast<std::uint32_t>(posted.offset + placed);
-    posted.size = static_cast<std::uint32_t>(posted.size - placed);
+    blocks_left_ -= stored;
+    posted.cursor = flows_.advance(posted.cursor, stored);
+    posted.offset = static_cast<std::uint32_t>(posted.offset + stored);
+    posted.size = static_cast<std::uint32_t>(posted.size - stored);
     if (posted.size > 0) return false;
     Vector<std::uint32_t>& idle = idle_of(posted);
     // The host takes the one used last, which is in its cache. Kernels may read that one still, so
@@ -302,7 +302,7 @@ class SlotReceiver {
   CreditTransport& transport_;
   std::size_t block_bytes_;
   RingFlows<plan::Incoming> incoming_;
-  Vector<Source> sources_;              ///< by place in incoming_
+  Vector<Source> sources_;              ///< by index in incoming_
   Vector<PostedReceive> posted_;        ///< by receive request
   Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
   Vector<std::uint32_t> idle_node_buffers_;

@@ -73,13 +73,13 @@ void SlotSender::start(std::byte* buffers) {
 }
 
 void SlotSender::allow(int rank, std::uint64_t blocks) {
-  const std::uint32_t d = outgoing_.place_of(rank);
+  const std::uint32_t d = outgoing_.index_of(rank);
   outgoing_.allow(d, blocks);
   queue_for_staging(d);
 }
 
 bool SlotSender::has_sent(int rank) const {
-  const std::uint32_t d = outgoing_.place_of(rank);
+  const std::uint32_t d = outgoing_.index_of(rank);
   return destinations_[d].sent == outgoing_.limit(d) && destinations_[d].on_the_way == 0;
 }
 
@@ -104,7 +104,7 @@ void SlotSender::listen() {
 }
 
 void SlotSender::credited(int rank, const Credit& credit) {
-  const std::uint32_t d = outgoing_.place_of(rank);
+  const std::uint32_t d = outgoing_.index_of(rank);
   blocks_uncredited_ -= credit.count;
   if (CreditTransport::is_for_writing(credit)) {
     node_credits_.push_back({d, credit});

@@ -80,9 +80,9 @@ class SlotSender {
   /// Whether a message on the way leaves `slot` free.
   [[nodiscard]] bool frees_soon(const Transfer& transfer, std::uint64_t slot) const;
   /// How many blocks of a flow have left their slots, from the first on.
-  /// @param flow  Its place in Flows::outgoing.
+  /// @param flow  Its index in Flows::outgoing.
   [[nodiscard]] std::uint64_t blocks_left_of(std::uint32_t flow) const {
-    const Destination& destination = destinations_[outgoing_.place_of_flow(flow)];
+    const Destination& destination = destinations_[outgoing_.index_of_flow(flow)];
     return destination.in_place ? destination.leaving : destination.staged;
   }
   /// Whether messages are on their way from here.
@@ -168,7 +168,7 @@ class SlotSender {
   CreditTransport& transport_;
   std::size_t block_bytes_;
   RingFlows<plan::Outgoing> outgoing_;
-  Vector<Destination> destinations_;  ///< by place in outgoing_
+  Vector<Destination> destinations_;  ///< by index in outgoing_
   Vector<Message> messages_;
   Vector<std::uint8_t> idle_;           ///< messages with a buffer, the most recently used last
   Vector<std::uint8_t> idle_unstaged_;  ///< the others, which are sent from the slots

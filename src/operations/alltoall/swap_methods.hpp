@@ -42,14 +42,14 @@ namespace valet::operations {
 inline void number_chunks(Chunks& chunks, int rank, int phase, std::uint64_t slots) {
   const int half = 1 << (phase - 1);
   const std::int32_t side = rank / half % 2;
-  std::uint64_t place = static_cast<std::uint64_t>(rank % half) * slots;
+  std::uint64_t position = static_cast<std::uint64_t>(rank % half) * slots;
   std::size_t kept = 0;
   for (Chunk chunk : chunks) {
     if (!is_free(chunk)) {
       chunk.origin = side;
-      chunk.first = place;
+      chunk.first = position;
     }
-    place += chunk.count;
+    position += chunk.count;
     if (kept > 0 && chunks[kept - 1].destination == chunk.destination &&
         chunks[kept - 1].origin == chunk.origin)
       chunks[kept - 1].count += chunk.count;

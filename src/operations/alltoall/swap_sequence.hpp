@@ -59,7 +59,7 @@ class SwapSequence {
         swap_cost_(swap_cost),
         chunks_(ledger),
         theirs_(ledger),
-        requests_(ledger, places, channel.hooks()) {}
+        requests_(ledger, request_count, channel.hooks()) {}
 
   /// The table to start from, of `size` chunks that each(append) names; gives up where it cannot be
   /// held.
@@ -138,9 +138,9 @@ class SwapSequence {
   }
 
  private:
-  // Places of requests; sends and receives of parts alternate between two.
-  static constexpr std::size_t send_place = 0, receive_place = 2;
-  static constexpr std::size_t word_send_place = 4, word_receive_place = 5, places = 6;
+  // Indices of requests; sends and receives of parts alternate between two.
+  static constexpr std::size_t send_request = 0, receive_request = 2;
+  static constexpr std::size_t word_send_request = 4, word_receive_request = 5, request_count = 6;
 
   /// What ranks send each other when they meet.
   struct Meeting {
@@ -172,10 +172,10 @@ class SwapSequence {
   void exchange(int partner, int tag, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
     mpi::post_receive(channel_, theirs.data(), theirs.size(), partner, tag,
-                      requests_[word_receive_place]);
-    mpi::post_send(channel_, mine.data(), mine.size(), partner, tag, requests_[word_send_place]);
-    requests_.wait(word_receive_place);
-    requests_.wait(word_send_place);
+                      requests_[word_receive_request]);
+    mpi::post_send(channel_, mine.data(), mine.size(), partner, tag, requests_[word_send_request]);
+    requests_.wait(word_receive_request);
+    requests_.wait(word_send_request);
   }
   void exchange_meetings(int partner) {
     exchange(partner, mpi::tag_sparse_count, std::as_bytes(std::span(&my_meeting_, 1)),
@@ -201,7 +201,7 @@ class SwapSequence {
   /// is none, what follows the elements.
   void make_ready(int partner, const Transfer& transfer, std::uint64_t k) {
     const Part next = part(transfer, k);
-    requests_.wait(send_place + k % 2);
+    requests_.wait(send_request + k % 2);
     std::byte* to = element(transfer.begin + next.offset);
     std::uint64_t bytes = next.count * memory_.element_bytes;
     if (next.paired) {
@@ -214,7 +214,7 @@ class SwapSequence {
     } else {
       bytes = 0;
     }
-    MPI_Request& request = requests_[receive_place + k % 2];
+    MPI_Request& request = requests_[receive_request + k % 2];
     mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, request);
     if (bytes > 0) observe::observer_of(channel_)->receives(&request, partner, bytes);
   }
@@ -223,7 +223,7 @@ class SwapSequence {
     const std::byte* from = next.paired ? staging(k) : element(transfer.begin + next.offset);
     std::uint64_t bytes = next.count * memory_.element_bytes;
     if (!next.paired && transfer.sent < transfer.received) bytes = 0;
-    MPI_Request& request = requests_[send_place + k % 2];
+    MPI_Request& request = requests_[send_request + k % 2];
     mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, request);
     if (bytes == 0) return;
     ++report_.messages;
@@ -238,12 +238,12 @@ class SwapSequence {
     for (std::uint64_t k = 0; k < count; ++k) {
       if (k + 1 < count) make_ready(partner, transfer, k + 1);
       send_part(partner, transfer, k);
-      requests_.wait(receive_place + k % 2);
+      requests_.wait(receive_request + k % 2);
       const Part done = part(transfer, k);
       observe::observer_of(channel_)->moved(done.paired ? 2 * done.count : done.count);
     }
-    requests_.wait(send_place);
-    requests_.wait(send_place + 1);
+    requests_.wait(send_request);
+    requests_.wait(send_request + 1);
     note_in_use(0);
   }
   /// Calls each(from, count) for the elements in their new order, `from` being where they are after

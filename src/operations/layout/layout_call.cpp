@@ -266,13 +266,13 @@ void LayoutCall::move_at_once(const void* source, void* target, Report& report) 
 
 std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const GridSide& theirs) {
   if (mine.grid_rank == outside) return 0;
-  const BlockCyclic::Coordinates place = mine.layout().coordinates(mine.grid_rank);
+  const BlockCyclic::Coordinates grid_coordinates = mine.layout().coordinates(mine.grid_rank);
   std::uint64_t bytes = 0;
   for (std::size_t d = 0; d < theirs.layout().dimensions(); ++d) {
     const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
                              static_cast<int>(d));
     std::uint64_t families = 0;
-    walk_aspen(pair, place[d], [&families](const SegmentFamily&) { ++families; });
+    walk_aspen(pair, grid_coordinates[d], [&families](const SegmentFamily&) { ++families; });
     bytes += families * sizeof(DimensionIntersection::Family) +
              (static_cast<std::uint64_t>(pair.theirs.ranks) + 1) * sizeof(std::int64_t);
   }

@@ -74,33 +74,33 @@ struct Peer {
 /// The destinations of a map, ascending, and where a rank stands among them. No array over ranks.
 class Destinations {
  public:
-  explicit Destinations(Ledger& ledger) : peers_(ledger), places_(ledger) {}
+  explicit Destinations(Ledger& ledger) : peers_(ledger), entries_(ledger) {}
 
   /// Counts a block.
-  void count(int rank) { ++places_[rank].count; }
+  void count(int rank) { ++entries_[rank].count; }
   /// To be called once, when all blocks are counted. @throws std::bad_alloc.
   void sort();
   /// Ascending by rank, this one included.
   [[nodiscard]] std::span<const Peer> peers() const { return peers_; }
   /// Where a rank stands among the peers; their number where it does not.
-  [[nodiscard]] std::size_t place(int rank) {
-    const auto* const entry = places_.known(rank);
+  [[nodiscard]] std::size_t index_of(int rank) {
+    const auto* const entry = entries_.known(rank);
     return entry == nullptr ? peers_.size() : static_cast<std::size_t>(entry->count);
   }
 
  private:
   Vector<Peer> peers_;
-  plan::DestinationCounts places_;
+  plan::DestinationCounts entries_;
 };
 
-/// Calls action(place, bytes) for the blocks of an arena from the first to the last; `place` as of
-/// Destinations::place(). Block by block: where neighbours go anywhere, to look for runs of them
+/// Calls action(index, bytes) for the blocks of an arena from the first to the last; `index` as of
+/// Destinations::index_of(). Block by block: where neighbours go anywhere, to look for runs of them
 /// costs more.
 template <class Action>
 void for_each_block(const Arena& arena, std::span<const int> ranks, Destinations& destinations,
                     Action&& action) {
   for (std::size_t k = 0; k < ranks.size(); ++k)
-    action(destinations.place(ranks[k]), arena.bytes_of(k));
+    action(destinations.index_of(ranks[k]), arena.bytes_of(k));
 }
 
 }  // namespace valet::ragged

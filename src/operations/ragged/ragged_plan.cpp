@@ -113,7 +113,7 @@ class Planner {
     }
   }
   void list_incoming(const Vector<mpi::SparseCount>& arriving) {
-    const std::size_t own = state_.destinations.place(channel_.rank());
+    const std::size_t own = state_.destinations.index_of(channel_.rank());
     const bool stays = own < outgoing().size();
     state_.incoming.reserve(arriving.size() + 1);
     for (const mpi::SparseCount& count : arriving) {
@@ -207,7 +207,7 @@ class Planner {
   /// Rows of columns and lengths are all alike, so only the bytes of ragged fields are sent.
   void exchange_bytes() {
     exchange_rows(outgoing(), state_.bytes_out, state_.incoming, state_.bytes_in, state_.fields);
-    const std::size_t own = state_.destinations.place(channel_.rank());
+    const std::size_t own = state_.destinations.index_of(channel_.rank());
     for (std::size_t p = 0; p < state_.incoming.size(); ++p) {
       if (state_.incoming[p].rank == channel_.rank())
         std::ranges::copy(state_.bytes_out.of_peer(own), state_.bytes_in.of_peer(p).begin());

@@ -37,10 +37,10 @@ std::uint64_t of_pair(std::uint64_t hash, int from, int to) {
 void add_up(const MigrationList& list, const EntryCounts& entries, int rank,
             Vector<mpi::SparseCount>& sums) {
   for_each_moving(list, entries, rank, [&](int other, std::uint64_t hash) {
-    auto place = std::ranges::lower_bound(sums, other, {}, &mpi::SparseCount::rank);
-    if (place == sums.end() || place->rank != other) place = sums.insert(place, {other, 0, 0});
-    ++place->count;
-    place->detail += hash;
+    auto found = std::ranges::lower_bound(sums, other, {}, &mpi::SparseCount::rank);
+    if (found == sums.end() || found->rank != other) found = sums.insert(found, {other, 0, 0});
+    ++found->count;
+    found->detail += hash;
   });
 }
 

@@ -31,12 +31,12 @@ std::optional<Diagnostic> SlotMap::enter(const ListedObjects& listed) {
                })) {
       return failure.diagnostic("nothing has moved");
     }
-    if (auto diagnostic = place(k, slot)) return diagnostic;
+    if (auto diagnostic = enter_slot(k, slot)) return diagnostic;
   }
   return std::nullopt;
 }
 
-std::optional<Diagnostic> SlotMap::place(std::uint64_t k, std::uint64_t slot) {
+std::optional<Diagnostic> SlotMap::enter_slot(std::uint64_t k, std::uint64_t slot) {
   const auto in_slot = [&] {
     return named(k) + " is in slot " + to_string(slot) +
            (call_.options.slot_of ? " by slot_of" : " by its local id");

@@ -61,7 +61,7 @@ class SlotMap {
  private:
   static constexpr int unlisted = -1;
 
-  [[nodiscard]] std::optional<Diagnostic> place(std::uint64_t k, std::uint64_t slot);
+  [[nodiscard]] std::optional<Diagnostic> enter_slot(std::uint64_t k, std::uint64_t slot);
   [[nodiscard]] std::optional<Diagnostic> check_rank(std::uint64_t k) const;
   [[nodiscard]] bool is_occupied(std::uint64_t slot) const;
   /// "the export with global id 17 (number 3)".

@@ -51,8 +51,8 @@ std::int64_t method_number(const std::string& method) {
 }
 
 std::string method_name(std::int64_t number) {
-  const auto place = static_cast<std::size_t>(number);
-  return place < methods.size() ? methods[place] : "none";
+  const auto index = static_cast<std::size_t>(number);
+  return index < methods.size() ? methods[index] : "none";
 }
 
 const ZoltanWeights& weights_of(void* data) { return *static_cast<const ZoltanWeights*>(data); }
@@ -101,15 +101,15 @@ void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_
                          int dimensions, double* coordinates, int* error) {
   const Objects& objects = objects_of(data);
   std::array<std::uint32_t, numbers_at_a_time> slots{};
-  std::array<Columns::Numbers, numbers_at_a_time> places{};
+  std::array<Columns::Numbers, numbers_at_a_time> points{};
   for (int first = 0; first < count;) {
     const int read = std::min(count - first, static_cast<int>(numbers_at_a_time));
     std::copy_n(local_ids + first, read, slots.begin());
     const std::span<const std::uint32_t> list(slots.data(), static_cast<std::size_t>(read));
     objects.failure.attempt(Objects::activity,
-                            [&] { objects.coordinates.gather(list, places.data()); });
+                            [&] { objects.coordinates.gather(list, points.data()); });
     for (std::size_t k = 0; k < list.size(); ++k)
-      coordinates = std::copy_n(places[k].begin(), dimensions, coordinates);
+      coordinates = std::copy_n(points[k].begin(), dimensions, coordinates);
     first += read;
   }
   *error = ZOLTAN_OK;
@@ -303,15 +303,15 @@ void cut_by_order(const mpi::Channel& communicator, const ZoltanWeights& weights
   double own = 0;
   for (std::uint64_t k = 0; k < weights.objects().count; ++k) own += weights[k];
   double sum = 0;
-  double place = 0;
+  double before = 0;
   mpi::check(MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
              "MPI_Allreduce");
-  mpi::check(MPI_Exscan(&own, &place, 1, MPI_DOUBLE, MPI_SUM, communicator.get()), "MPI_Exscan");
-  if (communicator.rank() == 0) place = 0;
+  mpi::check(MPI_Exscan(&own, &before, 1, MPI_DOUBLE, MPI_SUM, communicator.get()), "MPI_Exscan");
+  if (communicator.rank() == 0) before = 0;
   for (std::uint64_t k = 0; k < weights.objects().count; ++k) {
     const double weight = weights[k];
-    const double part = std::floor((place + weight / 2) / sum * part_ranks.count());
-    place += weight;
+    const double part = std::floor((before + weight / 2) / sum * part_ranks.count());
+    before += weight;
     const int number = std::min(static_cast<int>(part), part_ranks.count() - 1);
     ranks[k] = part_ranks.rank_of(number, k);
     if (parts.size() > 0) parts[k] = number;
@@ -464,8 +464,8 @@ bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger
   return is_safe;
 }
 
-std::optional<rebalance::Target> ZoltanPartition::target_at(const rebalance::Point& place) const {
-  rebalance::Point point = place;  // Zoltan takes what it could write to
+std::optional<rebalance::Target> ZoltanPartition::target_at(const rebalance::Point& before) const {
+  rebalance::Point point = before;  // Zoltan takes what it could write to
   rebalance::Target target;
   if (Zoltan_LB_Point_PP_Assign(zoltan_.get(), point.data(), &target.rank, &target.part) !=
       ZOLTAN_OK)

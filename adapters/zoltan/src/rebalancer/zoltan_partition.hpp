@@ -38,7 +38,7 @@ class ZoltanPartition final : public rebalance::Partitioner {
                  const rebalance::PartRanks& part_ranks, const rebalance::Units& units,
                  std::span<int> ranks, std::span<int> parts) override;
   [[nodiscard]] std::optional<rebalance::Target> target_at(
-      const rebalance::Point& place) const override;
+      const rebalance::Point& before) const override;
 
   /// For the application, which may tell Zoltan anything.
   [[nodiscard]] Zoltan_Struct* handle() {

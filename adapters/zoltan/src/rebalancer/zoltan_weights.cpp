@@ -32,7 +32,7 @@ double factor_for(double total, bool are_whole) {
   return std::ldexp(1, 51 - exponent);
 }
 
-/// Zoltan's, of places in the unit square or cube.
+/// Zoltan's, of points in the unit square or cube.
 using Curve = double (*)(Zoltan_Struct*, double*);
 
 Curve curve_in(std::size_t dimensions) {
@@ -41,25 +41,25 @@ Curve curve_in(std::size_t dimensions) {
                            : Zoltan_HSFC_InvHilbert3d;
 }
 
-/// Calls action(slot, place) for all objects.
+/// Calls action(slot, point) for all objects.
 template <class Action>
-void for_each_place(const Objects& objects, Action&& action) {
+void for_each_point(const Objects& objects, Action&& action) {
   std::array<std::uint32_t, 512> slots{};
-  std::array<Columns::Numbers, slots.size()> places{};
+  std::array<Columns::Numbers, slots.size()> points{};
   objects.failure.attempt(Objects::activity, [&] {
     for (std::uint64_t first = 0; first < objects.count; first += slots.size()) {
       const std::size_t read = std::min<std::uint64_t>(slots.size(), objects.count - first);
       const auto list = std::span(slots).first(read);
       std::iota(list.begin(), list.end(), static_cast<std::uint32_t>(first));
-      objects.coordinates.gather(list, places.data());
-      for (std::size_t k = 0; k < read; ++k) action(first + k, places[k]);
+      objects.coordinates.gather(list, points.data());
+      for (std::size_t k = 0; k < read; ++k) action(first + k, points[k]);
     }
   });
 }
 
 /// As HSFC has it.
-double place_on_curve(const rebalance::Box& range, std::size_t dimensions,
-                      const Columns::Numbers& place) {
+double position_on_curve(const rebalance::Box& range, std::size_t dimensions,
+                         const Columns::Numbers& point) {
   constexpr double margin = 1.6e-7;  // HSFC_EPSILON
   std::array<double, Columns::most> scaled{};
   for (std::size_t d = 0; d < dimensions; ++d) {
@@ -67,7 +67,7 @@ double place_on_curve(const rebalance::Box& range, std::size_t dimensions,
     const double high = range.high[d];
     const double wider = (high - low) * margin;
     const double extent = (high + wider) - (low - wider);
-    scaled[d] = std::clamp((place[d] - (low - wider)) / (extent == 0 ? 1 : extent), 0.0, 1.0);
+    scaled[d] = std::clamp((point[d] - (low - wider)) / (extent == 0 ? 1 : extent), 0.0, 1.0);
   }
   return curve_in(dimensions)(nullptr, scaled.data());
 }
@@ -109,16 +109,16 @@ void ZoltanWeights::weigh_end_of_curve(const mpi::Channel& communicator,
   const std::size_t dimensions = objects_.coordinates.size;
   if (factor_ == 0 || curve_in(dimensions) == nullptr) return;
   struct {
-    double place;
+    double position;
     int rank;
   } last{-1, communicator.rank()};
   std::uint64_t slot = 0;
   double heaviest = 0;
-  for_each_place(objects_, [&](std::uint64_t k, const Columns::Numbers& place) {
+  for_each_point(objects_, [&](std::uint64_t k, const Columns::Numbers& point) {
     heaviest = std::max(heaviest, static_cast<double>((*this)[k]));
-    const double on_curve = place_on_curve(range, dimensions, place);
-    if (on_curve <= last.place) return;
-    last.place = on_curve;
+    const double on_curve = position_on_curve(range, dimensions, point);
+    if (on_curve <= last.position) return;
+    last.position = on_curve;
     slot = k;
   });
   mpi::check(MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE_INT, MPI_MAXLOC, communicator.get()),
