@@ -43,7 +43,7 @@ void warn_once(int rank, bool has_memory) {
 }  // namespace
 
 NodeMemory::NodeMemory(Ledger& ledger)
-    : ledger_(ledger), destinations_(ledger), sources_(ledger), writers_(ledger), peers_(ledger) {}
+    : ledger_(ledger), destinations_(ledger), sources_(ledger), writers_(ledger), mapped_(ledger) {}
 
 NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
@@ -83,13 +83,14 @@ void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool
       destinations_,
       [&](int destination, std::uint64_t, Words words) {
         if (words[0] == 0) return;
-        Peer peer{destination, SharedSegment::open({words[0], words[1], words[2], words[3]})};
-        if (peer.segment.data() != nullptr)
-          peers_.push_back(std::move(peer));
+        MappedMemory mapped{destination,
+                            SharedSegment::open({words[0], words[1], words[2], words[3]})};
+        if (mapped.segment.data() != nullptr)
+          mapped_.push_back(std::move(mapped));
         else
           refused = true;
       });
-  std::ranges::sort(peers_, {}, &Peer::rank);
+  std::ranges::sort(mapped_, {}, &MappedMemory::rank);
   exchange_words<1>(
       channel, ledger_, destinations_,
       [&](int destination, std::uint64_t, Words words) {
@@ -118,13 +119,13 @@ bool NodeMemory::is_written_by(int source) const {
 }
 
 std::byte* NodeMemory::of(int destination) const {
-  const Peer* const peer = mpi::find_peer(std::span(peers_), destination);
-  return peer == nullptr ? nullptr : peer->segment.data();
+  const MappedMemory* const mapped = mpi::find_peer(std::span(mapped_), destination);
+  return mapped == nullptr ? nullptr : mapped->segment.data();
 }
 
 std::size_t NodeMemory::mapped_bytes() const {
   std::size_t bytes = 0;
-  for (const Peer& peer : peers_) bytes += peer.segment.size();
+  for (const MappedMemory& mapped : mapped_) bytes += mapped.segment.size();
   return bytes;
 }
 

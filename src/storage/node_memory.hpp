@@ -53,7 +53,7 @@ struct NodeWish {
   static Vector<int> ranks_of(Ledger& ledger, const Peers& peers) {
     Vector<int> ranks(ledger);
     ranks.reserve(peers.size());
-    for (const auto& peer : peers) ranks.push_back(mpi::rank_of(peer));
+    for (const auto& mapped : peers) ranks.push_back(mpi::rank_of(mapped));
     return ranks;
   }
 };
@@ -152,7 +152,7 @@ class VALET_EXPORT NodeMemory {
   /// Whether `source` writes into it. [local]
   [[nodiscard]] bool is_written_by(int source) const;
   /// Whether this rank reaches memory of others, or offers its own. [local]
-  [[nodiscard]] bool shares() const { return own_.size() > 0 || !peers_.empty(); }
+  [[nodiscard]] bool shares() const { return own_.size() > 0 || !mapped_.empty(); }
   /// Bytes of the segments that this rank reaches. [local]
   [[nodiscard]] std::size_t mapped_bytes() const;
   /// Those and its own. [local]
@@ -161,7 +161,7 @@ class VALET_EXPORT NodeMemory {
   [[nodiscard]] std::byte* of(int destination) const;
 
  private:
-  struct Peer {
+  struct MappedMemory {
     int rank = 0;
     storage::SharedSegment segment;
   };
@@ -170,8 +170,8 @@ class VALET_EXPORT NodeMemory {
   Vector<int> destinations_, sources_;  ///< that were asked
   std::size_t asked_bytes_ = 0;         ///< for the own segment
   storage::SharedSegment own_;
-  Vector<int> writers_;  ///< ascending
-  Vector<Peer> peers_;   ///< ascending by rank
+  Vector<int> writers_;          ///< ascending
+  Vector<MappedMemory> mapped_;  ///< ascending by rank
   mutable Handover handover_;
 };
 

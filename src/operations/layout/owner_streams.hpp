@@ -46,7 +46,7 @@ class OwnerStreams {
   /// ranks of theirs.
   [[nodiscard]] static std::uint64_t list_bytes(std::uint64_t peers, std::uint64_t pages,
                                                 std::uint64_t ranks) {
-    return peers * (pages::PageStreams::bytes_of_stream + sizeof(Peer)) +
+    return peers * (pages::PageStreams::bytes_of_stream + sizeof(GridPeer)) +
            pages * sizeof(std::uint64_t) + ranks * sizeof(std::int32_t);
   }
 
@@ -81,7 +81,7 @@ class OwnerStreams {
   }
 
  private:
-  struct Peer {
+  struct GridPeer {
     int rank = 0;  ///< in the communicator
     int grid_rank = 0;
     std::uint64_t elements = 0;
@@ -116,12 +116,12 @@ class OwnerStreams {
     const int end = theirs_.layout().ranks();
     std::size_t count = 0;
     for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1)) ++count;
-    Vector<Peer> peers(ledger_);
+    Vector<GridPeer> peers(ledger_);
     peers.reserve(count);
     for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1))
       peers.push_back(
           {theirs_.communicator_rank(g), g, static_cast<std::uint64_t>(shared.elements(g))});
-    std::ranges::sort(peers, {}, &Peer::rank);
+    std::ranges::sort(peers, {}, &GridPeer::rank);
     streams_.reserve(count);
     stream_of_ = Array<std::int32_t>(ledger_, static_cast<std::size_t>(end));
     for (std::size_t p = 0; p < count; ++p) {

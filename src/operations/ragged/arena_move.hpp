@@ -36,7 +36,7 @@ class ArenaMove {
   /// Finds where pages will stand. @throws std::bad_alloc. False where the map or the lengths are
   /// not those of the plan. Local.
   [[nodiscard]] bool list_pages(std::span<const int> ranks) {
-    const std::span<const Peer> peers = plan_.destinations.peers();
+    const std::span<const RankBlocks> peers = plan_.destinations.peers();
     pages::PageStreams& outgoing = move_.outgoing();
     outgoing.reserve(peers.size());
     for (std::size_t p = 0; p < peers.size(); ++p)

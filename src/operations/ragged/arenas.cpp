@@ -257,7 +257,7 @@ std::uint64_t fingerprint_of(std::span<const Arena> arenas, std::span<const int>
 void Destinations::sort() {
   peers_.reserve(entries_.size());
   entries_.for_each([&](int rank, std::uint64_t blocks) { peers_.push_back({rank, blocks}); });
-  std::ranges::sort(peers_, {}, &Peer::rank);
+  std::ranges::sort(peers_, {}, &RankBlocks::rank);
   for (std::size_t p = 0; p < peers_.size(); ++p) entries_.known(peers_[p].rank)->count = p;
 }
 

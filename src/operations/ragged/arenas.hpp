@@ -65,8 +65,8 @@ void to_offsets(std::span<const Arena> arenas, const RaggedStorage& storage, std
 /// How messages call a ragged field.
 [[nodiscard]] std::string name_of(const RaggedField& field, std::size_t number);
 
-/// A rank that blocks go to or come from.
-struct Peer {
+/// Blocks that go to a rank or come from it.
+struct RankBlocks {
   int rank = 0;
   std::uint64_t blocks = 0;
 };
@@ -81,7 +81,7 @@ class Destinations {
   /// To be called once, when all blocks are counted. @throws std::bad_alloc.
   void sort();
   /// Ascending by rank, this one included.
-  [[nodiscard]] std::span<const Peer> peers() const { return peers_; }
+  [[nodiscard]] std::span<const RankBlocks> peers() const { return peers_; }
   /// Where a rank stands among the peers; their number where it does not.
   [[nodiscard]] std::size_t index_of(int rank) {
     const auto* const entry = entries_.known(rank);
@@ -89,7 +89,7 @@ class Destinations {
   }
 
  private:
-  Vector<Peer> peers_;
+  Vector<RankBlocks> peers_;
   plan::DestinationCounts entries_;
 };
 

@@ -23,9 +23,9 @@ class BlockSums {
   /// @throws std::bad_alloc. Local.
   explicit BlockSums(PlanState& plan)
       : plan_(plan), outgoing_(plan.base.ledger), incoming_(plan.base.ledger) {
-    const auto list = [](Vector<Sum>& sums, std::span<const Peer> peers) {
+    const auto list = [](Vector<Sum>& sums, std::span<const RankBlocks> peers) {
       sums.reserve(peers.size());
-      for (const Peer& peer : peers) sums.push_back({.rank = peer.rank});
+      for (const RankBlocks& peer : peers) sums.push_back({.rank = peer.rank});
     };
     list(outgoing_, plan.destinations.peers());
     list(incoming_, plan.incoming);

@@ -49,8 +49,8 @@ struct PlanState {
 
   /// The channel, the options, the ledger that counts everything in the end; its flows stay empty.
   plan::State base;
-  Destinations destinations;  ///< this rank included, where blocks stay
-  Vector<Peer> incoming;      ///< likewise, ascending
+  Destinations destinations;    ///< this rank included, where blocks stay
+  Vector<RankBlocks> incoming;  ///< likewise, ascending
   ArenaBytes bytes_out, bytes_in;
   ArenaBytes starts_out;  ///< where the bytes for each rank will begin there, modulo the page
   Vector<Arena> arenas;   ///< as planned; memory may be another when the plan is carried out
@@ -90,7 +90,7 @@ struct PlanState {
   /// begin in an arena. Blocks that stay come first, then those of the other ranks.
   template <class Action>
   void for_each_begin(std::size_t arena, Action&& action) {
-    const Peer* const own = mpi::find_peer(std::span(incoming), base.channel.rank());
+    const RankBlocks* const own = mpi::find_peer(std::span(incoming), base.channel.rank());
     std::uint64_t next = 0;
     if (own != nullptr) next = bytes_in.at(static_cast<std::size_t>(own - incoming.data()), arena);
     for (std::size_t p = 0; p < incoming.size(); ++p) {

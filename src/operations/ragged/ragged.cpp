@@ -220,7 +220,7 @@ class Execution {
     report.neighbours = plan_.neighbours();
     report.extra_bytes_bound = extra_bytes_bound();
     report.plan_seconds = base_.plan_seconds;
-    const std::span<const Peer> peers = plan_.destinations.peers();
+    const std::span<const RankBlocks> peers = plan_.destinations.peers();
     for (std::size_t p = 0; p < peers.size(); ++p)
       for (std::size_t a = 0; a < arenas_.size(); ++a)
         if (peers[p].rank != base_.channel.rank()) report.bytes_sent += plan_.bytes_out.at(p, a);

@@ -100,7 +100,7 @@ class Planner {
       diagnostic = detail::unless_out_of_memory(
           [&] {
             leaving.reserve(outgoing().size());
-            for (const Peer& peer : outgoing())
+            for (const RankBlocks& peer : outgoing())
               if (peer.rank != channel_.rank()) leaving.push_back({peer.rank, peer.blocks, 0});
           },
           [&] { return no_memory(count_); });
@@ -122,7 +122,7 @@ class Planner {
     }
     if (stays) {
       state_.incoming.push_back(outgoing()[own]);
-      std::ranges::sort(state_.incoming, {}, &Peer::rank);
+      std::ranges::sort(state_.incoming, {}, &RankBlocks::rank);
     }
     state_.blocks_after = state_.blocks_arriving + count_ - state_.blocks_leaving;
     state_.bytes_in = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
@@ -185,15 +185,16 @@ class Planner {
     agreement.run(channel_, mine);
   }
   /// Sends the first `words` numbers of each of `out` to that rank, which get those of `in`.
-  void exchange_rows(std::span<const Peer> out, ArenaBytes& rows_out, std::span<const Peer> in,
-                     ArenaBytes& rows_in, std::size_t words) {
-    const auto count = [words](const Peer&) -> std::uint64_t { return words; };
-    const auto provide = [&](const Peer& peer, std::uint64_t first, std::span<std::uint64_t> list) {
+  void exchange_rows(std::span<const RankBlocks> out, ArenaBytes& rows_out,
+                     std::span<const RankBlocks> in, ArenaBytes& rows_in, std::size_t words) {
+    const auto count = [words](const RankBlocks&) -> std::uint64_t { return words; };
+    const auto provide = [&](const RankBlocks& peer, std::uint64_t first,
+                             std::span<std::uint64_t> list) {
       const std::span<std::uint64_t> row =
           rows_out.of_peer(static_cast<std::size_t>(&peer - out.data()));
       std::ranges::copy(row.subspan(first, list.size()), list.begin());
     };
-    const auto consume = [&](const Peer& peer, std::uint64_t first,
+    const auto consume = [&](const RankBlocks& peer, std::uint64_t first,
                              std::span<const std::uint64_t> list) {
       const std::span<std::uint64_t> row =
           rows_in.of_peer(static_cast<std::size_t>(&peer - in.data()));
@@ -230,7 +231,7 @@ class Planner {
     std::uint64_t buffers = 0, pages = 0, most_buffers = 0, most_moved = 0;
     for (std::size_t a = 0; a < state_.arenas.size(); ++a) {
       std::uint64_t own_buffers = 0, own_pages = 0, own_most_buffers = 0, moved = 0;
-      const auto add = [&](const Peer& peer, const pages::PageCut& cut, std::uint64_t bytes) {
+      const auto add = [&](const RankBlocks& peer, const pages::PageCut& cut, std::uint64_t bytes) {
         if (peer.rank == channel_.rank()) return;
         own_pages += cut.pages;
         moved += bytes;
@@ -272,7 +273,7 @@ class Planner {
     return pages::buffered_pages(outgoing().size()) * pages::least_ragged_page_bytes +
            state_.list_bytes;
   }
-  [[nodiscard]] std::span<const Peer> outgoing() const { return state_.destinations.peers(); }
+  [[nodiscard]] std::span<const RankBlocks> outgoing() const { return state_.destinations.peers(); }
 
   PlanState& state_;
   const mpi::Channel& channel_;
