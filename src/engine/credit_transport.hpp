@@ -13,7 +13,7 @@
 /// What is sent and where it goes (sources and sinks), and which credit comes next (policies), is
 /// decided by a Participant.
 
-#include "engine/transfer.hpp"
+#include "engine/local_slots.hpp"
 #include "mpi/message.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
@@ -119,13 +119,13 @@ class VALET_EXPORT CreditTransport {
   void send(std::size_t index, int destination, const std::byte* memory, std::uint64_t bytes);
   void send(std::size_t index, int destination, mpi::PieceList& pieces, std::uint64_t bytes);
   /// Sends blocks from where they stand: as one run of memory, or else piece by piece.
-  void send_from_slots(std::size_t index, int destination, const Transfer& transfer, SlotList slots,
+  void send_from_slots(std::size_t index, int destination, const LocalSlots& local, SlotList slots,
                        mpi::PieceList& pieces) {
-    const std::uint64_t bytes = slots.size() * transfer.backend().block_bytes();
-    if (const std::byte* const run = transfer.run_of(slots))
+    const std::uint64_t bytes = slots.size() * local.backend().block_bytes();
+    if (const std::byte* const run = local.run_of(slots))
       return send(index, destination, run, bytes);
     pieces.pieces.clear();
-    for (const SlotIndex slot : slots) transfer.backend().pieces(slot, pieces.pieces);
+    for (const SlotIndex slot : slots) local.backend().pieces(slot, pieces.pieces);
     send(index, destination, pieces, bytes);
   }
   /// Whether this rank writes into the memory of `destination`.

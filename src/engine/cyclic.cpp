@@ -208,7 +208,7 @@ class Cyclic final : public SlotExchange {
   }
 
  private:
-  void start(const Transfer& transfer) override {
+  void start(const LocalSlots& local) override {
     if (root_) root_->start();
     next_ = waiting_ = 0;
     busy_ = owes_edge_ = false;
@@ -218,7 +218,7 @@ class Cyclic final : public SlotExchange {
     CyclicNote note{.kind = CyclicNote::Kind::joins};
     note.known = {.edges = static_cast<std::uint32_t>(flows_.outgoing.size()),
                   .most_increment = most_increment(),
-                  .free = transfer.free().count() + sizes_.receive_blocks * sizes_.receive_buffers +
+                  .free = local.free().count() + sizes_.receive_blocks * sizes_.receive_buffers +
                           sizes_.node_blocks * sizes_.node_buffers};
     if (note.known.edges > 0) {
       edge_left_ = edge(0).count;

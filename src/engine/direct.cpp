@@ -19,14 +19,14 @@ class Direct final : public Exchange {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(flows_.exports.size() + flows_.blocks_arriving);
   }
-  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
+  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     std::byte* const leaving = scratch.data();
     std::byte* const arriving = leaving + bytes_of(flows_.exports.size());
     messages_.restart();
     note_in_use(flows_.exports.size() + flows_.blocks_arriving);
     receive_all(arriving);
     messages_.meet();
-    send_all(transfer, leaving);
+    send_all(local, leaving);
     for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
       messages_.wait_for(s);
       context_.observer().moved(flows_.incoming[s].count);
@@ -34,7 +34,7 @@ class Direct final : public Exchange {
     messages_.wait_for_sends();
     report.messages += messages_.messages();
     note_in_use(flows_.blocks_arriving);
-    flows_.in_order() ? land(transfer, arriving) : store_all(transfer, arriving);
+    flows_.in_order() ? land(local, arriving) : store_all(local, arriving);
     note_in_use(0);
   }
 
@@ -46,27 +46,27 @@ class Direct final : public Exchange {
       arriving += bytes;
     }
   }
-  void send_all(Transfer& transfer, std::byte* leaving) {
+  void send_all(LocalSlots& local, std::byte* leaving) {
     for (const plan::Outgoing& flow : flows_.outgoing)
-      transfer.gather(transfer.exports(flow, 0, flow.count), leaving + bytes_of(flow.first));
+      local.gather(local.exports(flow, 0, flow.count), leaving + bytes_of(flow.first));
     for (const plan::Outgoing& flow : flows_.outgoing) {
       std::byte* const packed = leaving + bytes_of(flow.first);
-      transfer.finish(packed, bytes_of(flow.count));
+      local.finish(packed, bytes_of(flow.count));
       messages_.send(flow.rank, packed, bytes_of(flow.count));
       context_.observer().moved(flow.count);
     }
   }
-  void store_all(Transfer& transfer, const std::byte* packed) const {
+  void store_all(LocalSlots& local, const std::byte* packed) const {
     for (const plan::Incoming& flow : flows_.incoming) {
-      transfer.store(packed, flow.cursor, flow.count, Transfer::Misplace::if_needed);
+      local.store(packed, flow.cursor, flow.count, LocalSlots::Misplace::if_needed);
       packed += bytes_of(flow.count);
     }
   }
   /// The same in the order in which imports take their holes.
-  void land(Transfer& transfer, const std::byte* packed) {
+  void land(LocalSlots& local, const std::byte* packed) {
     for_each_landing(
         flows_, imports_, holes_, [&](const schedule::FlowPiece& piece, SlotList slots) {
-          transfer.land(packed + bytes_of(flows_.incoming[piece.flow].cursor + piece.first), slots);
+          local.land(packed + bytes_of(flows_.incoming[piece.flow].cursor + piece.first), slots);
         });
   }
   void note_in_use(std::uint64_t blocks) const {

@@ -5,7 +5,7 @@
 /// slot is not free yet it may leave the block in another one, and the local redistribution ends
 /// the work. So all methods give the same content of every occupied slot.
 
-#include "engine/transfer.hpp"
+#include "engine/local_slots.hpp"
 #include "mpi/channel.hpp"
 #include "observe/observer.hpp"
 #include "storage/node_memory.hpp"
@@ -33,7 +33,7 @@ class Exchange {
   /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
   /// messages in `report`. On an exception requests may be pending: then neither this nor scratch
   /// may be freed, ever.
-  virtual void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) = 0;
+  virtual void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) = 0;
 };
 
 /// Bytes of so many blocks, or what the local redistribution needs where that is more: small blocks

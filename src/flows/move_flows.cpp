@@ -107,13 +107,13 @@ class plan::Workspace {
       agree(nothing_has_moved);
     }
     const double begin = mpi::now();
-    engine::Transfer transfer(flows_, backend, free_, origins_, trace, &context_.node);
-    exchange(backend, transfer, report);
+    engine::LocalSlots local(flows_, backend, free_, origins_, trace, &context_.node);
+    exchange(backend, local, report);
     const double exchanged = mpi::now();
     {
       const observe::Stage stage(backend, trace, "local");
-      report.local_copies = transfer.redistribute(scratch_);
-      report.misplaced = transfer.misplaced();
+      report.local_copies = local.redistribute(scratch_);
+      report.misplaced = local.misplaced();
       // Before any checksum: blocks that could not be moved would be called corrupted.
       agree(
           "the content of the occupied slots is unspecified on all ranks; restore it, from a "
@@ -139,11 +139,11 @@ class plan::Workspace {
     return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
   }
 
-  void exchange(StorageBackend& backend, engine::Transfer& transfer, Report& report) {
-    const observe::Stage stage(backend, transfer.trace(), "exchange");
+  void exchange(StorageBackend& backend, engine::LocalSlots& local, Report& report) {
+    const observe::Stage stage(backend, local.trace(), "exchange");
     const double waited = context_.observer().waiting_seconds;
     try {
-      exchange_->run(transfer, scratch_, report);
+      exchange_->run(local, scratch_, report);
     } catch (...) {
       // Requests may be pending: what they touch is given up, not freed.
       static_cast<void>(exchange_.release());

@@ -28,8 +28,8 @@ class OrderedExchange final : public Exchange, public Participant {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(receiver_.scratch_blocks() + sizes_.send_blocks());
   }
-  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
-    transfer_ = &transfer;
+  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
+    local_ = &local;
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receiver_.scratch_blocks() * context_.blocks.block_bytes);
     transport_.run(*this);
@@ -39,7 +39,7 @@ class OrderedExchange final : public Exchange, public Participant {
   void advance() override { answer_and_credit(false); }
   /// Brings a message to its holes, or else stages one ahead of its credit.
   bool work() override {
-    const bool worked = receiver_.land(*transfer_) || sender_.stage_ahead(*transfer_);
+    const bool worked = receiver_.land(*local_) || sender_.stage_ahead(*local_);
     const bool any = answer_and_credit(!worked);
     return worked || any;
   }
@@ -47,7 +47,7 @@ class OrderedExchange final : public Exchange, public Participant {
     if (event.kind == Event::Kind::received)
       receiver_.received(event.index);
     else
-      sender_.handle(*transfer_, event);
+      sender_.handle(*local_, event);
   }
   [[nodiscard]] bool done() const override { return sender_.done() && receiver_.done(); }
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
@@ -60,9 +60,9 @@ class OrderedExchange final : public Exchange, public Participant {
   bool answer_and_credit(bool takes_less) {
     bool any = false;
     for (bool progress = true; progress; any = any || progress) {
-      progress = sender_.serve(*transfer_);
+      progress = sender_.serve(*local_);
       const bool less = takes_less && !receiver_.expects() && !sender_.sends();
-      progress = receiver_.give_credit(*transfer_, less) || progress;
+      progress = receiver_.give_credit(*local_, less) || progress;
     }
     sender_.listen();
     return any;
@@ -73,7 +73,7 @@ class OrderedExchange final : public Exchange, public Participant {
   CreditTransport transport_;
   OrderedReceiver receiver_;
   SlotSender sender_;
-  Transfer* transfer_ = nullptr;  ///< while it runs
+  LocalSlots* local_ = nullptr;  ///< while it runs
 };
 
 }  // namespace

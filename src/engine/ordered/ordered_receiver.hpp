@@ -76,16 +76,16 @@ class OrderedReceiver {
   }
   /// Gives the next credit if there is room for what it asks; true when it did.
   /// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
-  bool give_credit(Transfer& transfer, bool takes_less) {
+  bool give_credit(LocalSlots& local, bool takes_less) {
     const std::size_t index = idle_receive();
     if (imports_.empty() || index == posted_.size() || !lists_message()) return false;
     if (credit_aside(index)) return true;
-    if (credit_slots(transfer, index)) return true;
-    if (waits_for_slots(transfer) && !takes_less) return false;
-    return credit_room(transfer, index, takes_less);
+    if (credit_slots(local, index)) return true;
+    if (waits_for_slots(local) && !takes_less) return false;
+    return credit_room(local, index, takes_less);
   }
   /// Brings the next message that has arrived to holes that are free; true when there was any.
-  bool land(Transfer& transfer) {
+  bool land(LocalSlots& local) {
     bool any = false;
     for (; !messages_.empty() && messages_.front().arrived; messages_.pop_front(), any = true) {
       Message& next = messages_.front();
@@ -93,12 +93,12 @@ class OrderedReceiver {
       if (next.into == Into::aside) set_aside_ += next.count;
       if (!is_in_room(next.into)) continue;
       any = set_aside(next) || any;
-      any = land_all(transfer, next) || any;
+      any = land_all(local, next) || any;
       if (next.count == 0) messages_.pop_front();
       return any;
     }
     if (messages_.empty() && imports_.empty() && aside_.count > 0)
-      any = land_all(transfer, aside_) || any;
+      any = land_all(local, aside_) || any;
     return any;
   }
   /// The message of a receive request is there.
@@ -159,21 +159,21 @@ class OrderedReceiver {
     return into == Into::node ? node_room_ : own_room_;
   }
   /// Brings blocks of a message to holes as far as these are free; true when there was one.
-  bool land_all(Transfer& transfer, Message& message) {
+  bool land_all(LocalSlots& local, Message& message) {
     std::array<SlotIndex, 1024> slots;
     bool any = false;
     while (message.count > 0) {
       const auto most = std::min<std::uint64_t>(slots.size(), message.count);
       const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left());
       if (count == 0) break;
-      land_some(transfer, message, SlotList(slots).first(count));
+      land_some(local, message, SlotList(slots).first(count));
       any = true;
     }
     return any;
   }
   /// Credits the next imports straight into their holes, where these are free and one run.
-  bool credit_slots(Transfer& transfer, std::size_t index) {
-    std::byte* const data = transfer.backend().contiguous_data();
+  bool credit_slots(LocalSlots& local, std::size_t index) {
+    std::byte* const data = local.backend().contiguous_data();
     if (data == nullptr || credited_ < flows_.any.shift) return false;
     if (blocks_in_rooms_ > 0) return false;  // those come before
     schedule::FlowPiece piece = next_piece(false);
@@ -186,13 +186,13 @@ class OrderedReceiver {
     piece.count = run.count;
     if (of_source_[piece.flow] == schedule::most_credits_of_a_pair) return false;
     holes_.pass(run.count);
-    transfer.backend().finish_all();  // the holes may be packed from still
+    local.backend().finish_all();  // the holes may be packed from still
     give(index, piece, data + run.first * block_bytes_, Into::slots);
     return true;
   }
   /// Whether the next imports should be received in their slots, soon: holes are long runs.
-  [[nodiscard]] bool waits_for_slots(const Transfer& transfer) const {
-    return flows_.any.shift > 0 && transfer.backend().contiguous_data() != nullptr &&
+  [[nodiscard]] bool waits_for_slots(const LocalSlots& local) const {
+    return flows_.any.shift > 0 && local.backend().contiguous_data() != nullptr &&
            !transport_.is_written_by(flows_.incoming[imports_.front().flow].rank);
   }
   /// Credits the next of the first imports to where they wait for the last holes. What ranks of the
@@ -207,7 +207,7 @@ class OrderedReceiver {
     give(index, piece, aside_.memory + credited_ * block_bytes_, Into::aside);
     return true;
   }
-  bool credit_room(Transfer& transfer, std::size_t index, bool takes_less) {
+  bool credit_room(LocalSlots& local, std::size_t index, bool takes_less) {
     const std::uint32_t flow = imports_.front().flow;
     if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
     const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
@@ -226,7 +226,7 @@ class OrderedReceiver {
     piece.count = std::min(piece.count, room.next());
     if (piece.count == 0) return false;
     std::byte* const memory = room.enter(piece.count);
-    transfer.finish(memory, piece.count * block_bytes_);
+    local.finish(memory, piece.count * block_bytes_);
     give(index, piece, memory, into);
     posted_[index].is_detour = detours_ = on_node && into == Into::own;
     blocks_in_rooms_ += piece.count;
@@ -250,8 +250,8 @@ class OrderedReceiver {
     room_of(message.into).leave(count);
     blocks_in_rooms_ -= count;
   }
-  void land_some(Transfer& transfer, Message& message, SlotList slots) {
-    transfer.land(message.memory, slots);
+  void land_some(LocalSlots& local, Message& message, SlotList slots) {
+    local.land(message.memory, slots);
     leave_room(message, slots.size());
     blocks_left_ -= slots.size();
   }

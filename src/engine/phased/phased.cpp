@@ -91,8 +91,8 @@ class Phased final : public Exchange, public Participant {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(sizes_.scratch_blocks());
   }
-  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
-    transfer_ = &transfer;
+  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
+    local_ = &local;
     report_ = &report;
     memory_.start(scratch.data());
     buffers_ = scratch.data() + sizes_.scratch_slots * context_.blocks.block_bytes;
@@ -103,7 +103,7 @@ class Phased final : public Exchange, public Participant {
     const bool is_kept = kept_ && kept_->is_complete(context_.channel);
     const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases();
     phases_ = is_kept ? &*kept_ : made.get();
-    observe::Trace* const trace = transfer.trace();
+    observe::Trace* const trace = local.trace();
     const auto decide = [&](std::uint64_t phase) {
       const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
       const bool more = phases_->next(start_of_phase(), moves);
@@ -166,7 +166,7 @@ class Phased final : public Exchange, public Participant {
   };
 
   [[nodiscard]] PhaseStart start_of_phase() const {
-    PhaseStart start{.free = memory_.free(*transfer_), .waiting_room = memory_.waiting_room()};
+    PhaseStart start{.free = memory_.free(*local_), .waiting_room = memory_.waiting_room()};
     if (context_.options.phased.available_bytes && start.free > 0) {
       const std::uint64_t available =
           context_.options.phased.available_bytes() / context_.blocks.block_bytes;
@@ -188,7 +188,7 @@ class Phased final : public Exchange, public Participant {
     transport_.set_credit_tag(credit_tag(phase));
     transport_.run(*this);
     transport_.report_to(*report_);
-    memory_.finalize(*transfer_);
+    memory_.finalize(*local_);
     transport_.note_in_use(*this);
   }
   void listen() {
@@ -222,7 +222,7 @@ class Phased final : public Exchange, public Participant {
     }
     std::byte* const memory = memory_.memory(run.first);
     const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
-    transfer_->finish(memory, bytes);
+    local_->finish(memory, bytes);
     transport_.give(k, source, memory, bytes, {.count = static_cast<std::uint32_t>(run.count)});
     blocks -= run.count;
     next_source_ = s + 1;
@@ -259,9 +259,9 @@ class Phased final : public Exchange, public Participant {
     to_come_ -= parcel.count;
     if (parcel.target == context_.channel.rank()) {
       context_.observer().moved(parcel.count);
-      memory_.arrived(*transfer_, run, announces_ ? cursor_of(parcel) : posted.cursor);
+      memory_.arrived(*local_, run, announces_ ? cursor_of(parcel) : posted.cursor);
     } else {
-      memory_.arrived_to_wait(*transfer_, run, parcel);
+      memory_.arrived_to_wait(*local_, run, parcel);
       phases_->waits_here(parcel.target, parcel.count);
       report_->detours += parcel.count;
     }
@@ -296,7 +296,7 @@ class Phased final : public Exchange, public Participant {
     if (message.in_place) return;
     std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
     gather(message, buffer);
-    transfer_->finish(buffer, bytes);
+    local_->finish(buffer, bytes);
     transport_.send(k, rank, buffer, bytes);
   }
   /// Own blocks first, in the order of the flow, then those that wait here.
@@ -310,7 +310,7 @@ class Phased final : public Exchange, public Participant {
       const plan::Outgoing& flow = flows_.outgoing[f];
       message.parcel = {target, context_.channel.rank(), sent_[f],
                         std::min<std::uint64_t>(most, flow.count - sent_[f])};
-      message.slots = transfer_->exports(flow, sent_[f], message.parcel.count);
+      message.slots = local_->exports(flow, sent_[f], message.parcel.count);
       sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
     } else {
       message.parcel = memory_.take_waiting(target, most, message.entry);
@@ -322,22 +322,22 @@ class Phased final : public Exchange, public Participant {
   }
   void gather(const Sending& message, std::byte* packed) {
     if (message.is_own())
-      transfer_->gather(message.slots, packed);
+      local_->gather(message.slots, packed);
     else
-      memory_.gather_waiting(*transfer_, message.entry, message.parcel.count, packed);
+      memory_.gather_waiting(*local_, message.entry, message.parcel.count, packed);
   }
   /// Sends blocks from where they are if they stand in one run, or if there are no buffers.
   bool send_in_place(const Sending& message, int rank, std::size_t k) {
     const bool has_buffers = sizes_.send_buffers > 0;
     if (message.is_own()) {
-      if (has_buffers && transfer_->run_of(message.slots) == nullptr) return false;
-      transport_.send_from_slots(k, rank, *transfer_, message.slots, pieces_);
+      if (has_buffers && local_->run_of(message.slots) == nullptr) return false;
+      transport_.send_from_slots(k, rank, *local_, message.slots, pieces_);
       return true;
     }
     if (has_buffers) return false;
-    transfer_->backend().finish_all();  // they may be on their way into these slots
+    local_->backend().finish_all();  // they may be on their way into these slots
     pieces_.pieces.clear();
-    memory_.list_waiting(*transfer_, message.entry, message.parcel.count, pieces_.pieces);
+    memory_.list_waiting(*local_, message.entry, message.parcel.count, pieces_.pieces);
     transport_.send(k, rank, pieces_, message.parcel.count * context_.blocks.block_bytes);
     return true;
   }
@@ -345,9 +345,9 @@ class Phased final : public Exchange, public Participant {
     --sending_;
     if (!message.in_place) return;
     if (message.is_own())
-      transfer_->release(message.slots);
+      local_->release(message.slots);
     else
-      memory_.release_waiting(*transfer_, message.entry, message.parcel.count);
+      memory_.release_waiting(*local_, message.entry, message.parcel.count);
   }
   [[nodiscard]] std::size_t idle_send() const {
     const std::size_t end = sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;
@@ -365,7 +365,7 @@ class Phased final : public Exchange, public Participant {
   PhasedMemory memory_;
   CreditTransport transport_;
   std::optional<KeptPhases> kept_;
-  Transfer* transfer_ = nullptr;  ///< these are set while it runs
+  LocalSlots* local_ = nullptr;  ///< these are set while it runs
   Report* report_ = nullptr;
   Phases* phases_ = nullptr;
   PhaseMoves* moves_ = nullptr;

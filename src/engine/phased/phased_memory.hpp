@@ -52,8 +52,8 @@ class PhasedMemory {
       if (!scratch_free_.contains(slot)) scratch_free_.insert(slot);
   }
   /// A_i of the paper: blocks that can be received now.
-  [[nodiscard]] std::uint64_t free(const Transfer& transfer) const {
-    return transfer.free().count() + scratch_free_.count();
+  [[nodiscard]] std::uint64_t free(const LocalSlots& local) const {
+    return local.free().count() + scratch_free_.count();
   }
   /// Blocks of other ranks for which there is bookkeeping.
   [[nodiscard]] std::uint64_t waiting_room() const { return most_waiting_ - waiting_.size(); }
@@ -85,25 +85,25 @@ class PhasedMemory {
                               : scratch_ + (slot - node_slots_) * block_bytes_;
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
-  void arrived(Transfer& transfer, storage::SlotRun run, SlotIndex cursor) {
+  void arrived(LocalSlots& local, storage::SlotRun run, SlotIndex cursor) {
     const std::uint64_t stored =
-        transfer.store(memory(run.first), cursor, run.count, Transfer::Misplace::if_needed);
+        local.store(memory(run.first), cursor, run.count, LocalSlots::Misplace::if_needed);
     if (stored > 0) scratch_free_.insert(storage::SlotRun{run.first, stored});
     cursor = flows_.advance(cursor, stored);
     for (std::uint64_t k = stored; k < run.count; ++k, cursor = flows_.advance(cursor, 1))
       cursors_[static_cast<std::size_t>(run.first + k)] = cursor;
   }
   /// The same for blocks of another rank, which wait here, within waiting_room().
-  void arrived_to_wait(Transfer& transfer, storage::SlotRun run, const Parcel& parcel) {
+  void arrived_to_wait(LocalSlots& local, storage::SlotRun run, const Parcel& parcel) {
     // The memory for both is part of what is promised, and does not grow.
     if (waiting_room() < run.count)
       throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
     std::array<SlotIndex, batch> slots;
     for (std::uint64_t done = 0; done < run.count;) {
       const std::uint64_t size = std::min<std::uint64_t>(batch, run.count - done);
-      const std::uint64_t kept = std::min(size, transfer.free().count());
+      const std::uint64_t kept = std::min(size, local.free().count());
       const std::uint64_t here = run.first + done;
-      transfer.keep(memory(here), std::span(slots).first(static_cast<std::size_t>(kept)));
+      local.keep(memory(here), std::span(slots).first(static_cast<std::size_t>(kept)));
       if (kept > 0) scratch_free_.insert(storage::SlotRun{here, kept});
       for (std::uint64_t k = kept; k < size; ++k)
         slots[static_cast<std::size_t>(k)] = static_cast<SlotIndex>(here + k);
@@ -137,10 +137,10 @@ class PhasedMemory {
     return parcel;
   }
   /// Packs `count` waiting blocks from entry `entry` on, and frees their slots.
-  void gather_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
+  void gather_waiting(LocalSlots& local, std::size_t entry, std::uint64_t count,
                       std::byte* packed) {
     std::array<SlotIndex, batch> slots;
-    const observe::TraceSpan span(transfer.trace(), observe::TraceKind::gather,
+    const observe::TraceSpan span(local.trace(), observe::TraceKind::gather,
                                   "gather those that wait", {.bytes = count * block_bytes_});
     for (std::uint64_t done = 0; done < count;) {
       std::size_t size = 0;
@@ -149,38 +149,37 @@ class PhasedMemory {
         slots[size] = block.slot;
         if (block.in_scratch != 0) break;
       }
-      transfer.backend().gather_past_cache(SlotList(slots).first(size),
-                                           packed + done * block_bytes_);
+      local.backend().gather_past_cache(SlotList(slots).first(size), packed + done * block_bytes_);
       done += size;
       if (size > 0) continue;
       std::memcpy(packed + done * block_bytes_, memory(slots[0]), block_bytes_);
       ++done;
     }
-    release_waiting(transfer, entry, count);
+    release_waiting(local, entry, count);
   }
   /// The same without packing: lists their memory, to be released when it has been sent.
-  void list_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
+  void list_waiting(LocalSlots& local, std::size_t entry, std::uint64_t count,
                     Vector<MemoryPiece>& pieces) {
     for (std::uint64_t k = 0; k < count; ++k) {
       const Waiting& block = waiting_[entry + k];
       if (block.in_scratch != 0)
         pieces.push_back({memory(block.slot), block_bytes_});
       else
-        transfer.backend().pieces(block.slot, pieces);
+        local.backend().pieces(block.slot, pieces);
     }
   }
-  void release_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count) {
+  void release_waiting(LocalSlots& local, std::size_t entry, std::uint64_t count) {
     for (std::uint64_t k = 0; k < count; ++k) {
       const Waiting& block = waiting_[entry + k];
       if (block.in_scratch != 0)
         scratch_free_.insert(block.slot);
       else
-        transfer.release(std::span(&block.slot, 1));
+        local.release(std::span(&block.slot, 1));
     }
   }
 
   /// Ends a phase: blocks in scratch go to slots that became free.
-  void finalize(Transfer& transfer) {
+  void finalize(LocalSlots& local) {
     std::erase_if(waiting_, [](const Waiting& block) { return block.origin == nobody; });
     std::ranges::sort(waiting_, {}, [](const Waiting& each) {
       return std::tuple(std::uint32_t{each.target}, each.origin, each.number);
@@ -188,19 +187,19 @@ class PhasedMemory {
     waited_ = waiting_.size();
     if (scratch_free_.count() == scratch_free_.slots()) return;
     for (std::uint64_t slot = scratch_free_.next_absent(0);
-         slot < scratch_free_.slots() && transfer.free().count() > 0;
+         slot < scratch_free_.slots() && local.free().count() > 0;
          slot = scratch_free_.next_absent(slot + 1)) {
       SlotIndex& cursor = cursors_[static_cast<std::size_t>(slot)];
       if (cursor == nothing) continue;  // it waits for another rank
-      transfer.store(memory(slot), cursor, 1, Transfer::Misplace::if_needed);
+      local.store(memory(slot), cursor, 1, LocalSlots::Misplace::if_needed);
       cursor = nothing;
       scratch_free_.insert(slot);
     }
-    for (std::size_t k = 0; k < waiting_.size() && transfer.free().count() > 0; ++k) {
+    for (std::size_t k = 0; k < waiting_.size() && local.free().count() > 0; ++k) {
       Waiting& block = waiting_[k];
       if (block.in_scratch == 0) continue;
       const SlotIndex slot = block.slot;
-      transfer.keep(memory(slot), std::span(&block.slot, 1));
+      local.keep(memory(slot), std::span(&block.slot, 1));
       block.in_scratch = 0;
       scratch_free_.insert(slot);
     }

@@ -35,14 +35,14 @@ class SlotExchange : public Exchange, public Participant {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(sizes_.scratch_blocks());
   }
-  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
-    transfer_ = &transfer;
+  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
+    local_ = &local;
     patience_.emplace(std::max(sizes_.receive_blocks, sizes_.node_blocks));
     const std::size_t receive_bytes = static_cast<std::size_t>(sizes_.receive_blocks) *
                                       sizes_.receive_buffers * context_.blocks.block_bytes;
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receive_bytes);
-    start(transfer);
+    start(local);
     move(report);
     transport_.report_to(report);
   }
@@ -51,39 +51,39 @@ class SlotExchange : public Exchange, public Participant {
   void advance() override {
     bool progress = true;
     while (progress) {
-      progress = sender_.serve(*transfer_);
-      progress = sender_.stage_ahead(*transfer_) || progress;
-      progress = receiver_.store_held(*transfer_, !sender_.done()) || progress;
+      progress = sender_.serve(*local_);
+      progress = sender_.stage_ahead(*local_) || progress;
+      progress = receiver_.store_held(*local_, !sender_.done()) || progress;
       const bool waits = receiver_.better_waits(
-          [&](std::uint64_t slot) { return sender_.frees_soon(*transfer_, slot); });
-      progress = (!waits && receiver_.give_credit(*transfer_)) || progress;
+          [&](std::uint64_t slot) { return sender_.frees_soon(*local_, slot); });
+      progress = (!waits && receiver_.give_credit(*local_)) || progress;
     }
     sender_.listen();
   }
   void handle(const Event& event) override {
     if (event.kind == Event::Kind::received)
-      receiver_.received(*transfer_, event.index);
+      receiver_.received(*local_, event.index);
     else
-      sender_.handle(*transfer_, event);
+      sender_.handle(*local_, event);
   }
   [[nodiscard]] bool done() const override { return sender_.done() && receiver_.done(); }
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
     return sender_.bytes_in_use() + receiver_.bytes_in_use();
   }
   [[nodiscard]] bool is_full() override {
-    if (receiver_.is_full(*transfer_)) return true;
+    if (receiver_.is_full(*local_)) return true;
     patience_->succeeded();
     return false;
   }
   [[nodiscard]] bool looks_again() override { return patience_->lasts(); }
   void force() override {
     patience_->failed();
-    receiver_.misplace_held(*transfer_);
+    receiver_.misplace_held(*local_);
   }
 
  protected:
   /// Before the first credit: what `buffers` has room for is ready.
-  virtual void start(const Transfer& /*transfer*/) {}
+  virtual void start(const LocalSlots& /*local*/) {}
   /// Lets everything move; a policy may do more.
   virtual void move(Report& /*report*/) { transport_.run(*this); }
 
@@ -95,7 +95,7 @@ class SlotExchange : public Exchange, public Participant {
 
  private:
   std::optional<schedule::Patience> patience_;
-  Transfer* transfer_ = nullptr;  ///< while it runs
+  LocalSlots* local_ = nullptr;  ///< while it runs
 };
 
 }  // namespace valet::engine

@@ -71,16 +71,16 @@ class SlotReceiver {
     return sources_[s].in_flight == 0 && sources_[s].credited == incoming_.limit(s);
   }
   /// Gives one credit if there is room for what it asks; true when it did.
-  bool give_credit(Transfer& transfer) {
+  bool give_credit(LocalSlots& local) {
     if (to_credit_.empty()) return false;
     const std::size_t index = idle_receive();
     if (index == posted_.size()) return false;
     const std::uint32_t s = to_credit_.top();
-    const PostedReceive posted = choose_receive(transfer, s);
+    const PostedReceive posted = choose_receive(local, s);
     if (posted.into == Into::none) return false;
     to_credit_.pop();
     posted_[index] = posted;
-    post(transfer, index);
+    post(local, index);
     Source& source = sources_[s];
     source.credited = static_cast<std::uint32_t>(source.credited + posted.size);
     source.cursor = flows_.advance(source.cursor, posted.size);
@@ -92,14 +92,14 @@ class SlotReceiver {
   /// idle.
   /// @param sending  This rank still sends, so final slots may yet become free. Else other slots
   ///                 will do.
-  bool store_held(Transfer& transfer, bool sending) {
-    using Misplace = Transfer::Misplace;
+  bool store_held(LocalSlots& local, bool sending) {
+    using Misplace = LocalSlots::Misplace;
     bool any = false;
     for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
       if (misplace == Misplace::if_needed && sending) break;
       for (PostedReceive& posted : posted_) {
-        if (held_ == 0 || transfer.free().count() == 0) return any;
-        if (!posted.arrived || !store_arrivals(transfer, posted, misplace)) continue;
+        if (held_ == 0 || local.free().count() == 0) return any;
+        if (!posted.arrived || !store_arrivals(local, posted, misplace)) continue;
         --held_;
         any = true;
       }
@@ -109,16 +109,16 @@ class SlotReceiver {
   /// Whether blocks wait for their final slots in the last buffer of a kind, or with the last
   /// request, and could go to other slots. They have to when nothing completes: the exchange must
   /// go on.
-  [[nodiscard]] bool is_full(const Transfer& transfer) const {
-    return held_ > 0 && transfer.free().count() > 0 &&
+  [[nodiscard]] bool is_full(const LocalSlots& local) const {
+    return held_ > 0 && local.free().count() > 0 &&
            std::ranges::any_of(posted_,
                                [&](const PostedReceive& posted) { return must_misplace(posted); });
   }
   /// Brings those blocks to other slots, which costs a local copy each.
-  void misplace_held(Transfer& transfer) {
+  void misplace_held(LocalSlots& local) {
     for (PostedReceive& posted : posted_)
-      if (transfer.free().count() > 0 && must_misplace(posted) &&
-          store_arrivals(transfer, posted, Transfer::Misplace::if_needed))
+      if (local.free().count() > 0 && must_misplace(posted) &&
+          store_arrivals(local, posted, LocalSlots::Misplace::if_needed))
         --held_;
   }
   /// Whether a buffer holds a block whose final slot `frees_soon(slot)`. Credits then can wait: a
@@ -132,7 +132,7 @@ class SlotReceiver {
     });
   }
   /// The message of a receive request is there.
-  void received(Transfer& transfer, std::size_t index) {
+  void received(LocalSlots& local, std::size_t index) {
     PostedReceive& posted = posted_[index];
     context_.observer().moved(posted.size);
     Source& source = sources_[posted.source];
@@ -141,10 +141,10 @@ class SlotReceiver {
     if (!was_queued) queue_for_credit(posted.source);
     if (posted.is_buffered()) {
       posted.arrived = true;
-      if (!store_arrivals(transfer, posted, Transfer::Misplace::never)) ++held_;
+      if (!store_arrivals(local, posted, LocalSlots::Misplace::never)) ++held_;
       return;
     }
-    if (posted.into == Into::other_run) transfer.landed(posted.cursor, posted.run);
+    if (posted.into == Into::other_run) local.landed(posted.cursor, posted.run);
     blocks_left_ -= posted.size;
     posted.into = Into::none;
   }
@@ -207,7 +207,7 @@ class SlotReceiver {
       if (posted_[k].into == Into::none && transport_.can_receive(k)) return k;
     return posted_.size();
   }
-  PostedReceive choose_receive(const Transfer& transfer, std::uint32_t s) const {
+  PostedReceive choose_receive(const LocalSlots& local, std::uint32_t s) const {
     const Source& source = sources_[s];
     if (source.on_node) return choose_node_buffer(s);
     const plan::Incoming& flow = incoming_[s];
@@ -223,8 +223,8 @@ class SlotReceiver {
       posted.size = static_cast<std::uint32_t>(run.count);
       return posted;
     };
-    const bool contiguous = transfer.backend().contiguous_data() != nullptr;
-    const storage::SlotSet& free = transfer.free();
+    const bool contiguous = local.backend().contiguous_data() != nullptr;
+    const storage::SlotSet& free = local.free();
     storage::SlotRun final_run;
     if (contiguous) {
       final_run = flows_.final_run(source.cursor, most);
@@ -264,25 +264,25 @@ class SlotReceiver {
     if (held_ == posted_.size()) return true;
     return posted.into == Into::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
   }
-  void post(Transfer& transfer, std::size_t index) {
+  void post(LocalSlots& local, std::size_t index) {
     const PostedReceive& posted = posted_[index];
     std::byte* memory = nullptr;
     if (posted.is_buffered()) {
       idle_of(posted).pop_back();
       memory = memory_of(posted);
-      transfer.finish(memory, posted.size * block_bytes_);
+      local.finish(memory, posted.size * block_bytes_);
     } else {
-      transfer.backend().finish_all();  // the slots may be packed from still
-      transfer.reserve(posted.run);
-      memory = transfer.backend().contiguous_data() + posted.run.first * block_bytes_;
+      local.backend().finish_all();  // the slots may be packed from still
+      local.reserve(posted.run);
+      memory = local.backend().contiguous_data() + posted.run.first * block_bytes_;
     }
     transport_.give(index, incoming_[posted.source].rank, memory, posted.size * block_bytes_,
                     {.count = static_cast<std::uint32_t>(posted.size)});
   }
   /// Moves blocks of a buffer to slots; true when none is left.
-  bool store_arrivals(Transfer& transfer, PostedReceive& posted, Transfer::Misplace misplace) {
-    const std::uint64_t stored = transfer.store(memory_of(posted) + posted.offset * block_bytes_,
-                                                posted.cursor, posted.size, misplace);
+  bool store_arrivals(LocalSlots& local, PostedReceive& posted, LocalSlots::Misplace misplace) {
+    const std::uint64_t stored = local.store(memory_of(posted) + posted.offset * block_bytes_,
+                                             posted.cursor, posted.size, misplace);
     blocks_left_ -= stored;
     posted.cursor = flows_.advance(posted.cursor, stored);
     posted.offset = static_cast<std::uint32_t>(posted.offset + stored);

@@ -93,10 +93,9 @@ void SlotSender::queue_for_staging(std::uint32_t d) {
 
 /// Whether the next `size` blocks that are not staged are one run of memory, long enough that MPI
 /// reads it straight from there.
-bool SlotSender::goes_in_place(const Transfer& transfer, std::uint32_t d,
-                               std::uint32_t size) const {
+bool SlotSender::goes_in_place(const LocalSlots& local, std::uint32_t d, std::uint32_t size) const {
   return size * block_bytes_ >= schedule::straight_bytes &&
-         transfer.run_of(transfer.exports(outgoing_[d], destinations_[d].staged, size)) != nullptr;
+         local.run_of(local.exports(outgoing_[d], destinations_[d].staged, size)) != nullptr;
 }
 
 void SlotSender::listen() {
@@ -118,15 +117,15 @@ void SlotSender::credited(int rank, const Credit& credit) {
 }
 
 /// Writes what a rank of this node credited into its memory and signals that it is there.
-bool SlotSender::write_to_node(Transfer& transfer) {
+bool SlotSender::write_to_node(LocalSlots& local) {
   const auto next = std::ranges::find_if(
       node_credits_, [&](const NodeCredit& c) { return may_answer(c.destination); });
   if (next == node_credits_.end() || !transport_.can_signal()) return false;
   const auto [d, credit] = *next;
   node_credits_.erase(next);
   Destination& destination = destinations_[d];
-  transfer.gather(transfer.exports(outgoing_[d], destination.sent, credit.count),
-                  transport_.memory_of(outgoing_[d].rank, credit), credit.past_cache != 0);
+  local.gather(local.exports(outgoing_[d], destination.sent, credit.count),
+               transport_.memory_of(outgoing_[d].rank, credit), credit.past_cache != 0);
   transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
   context_.observer().moved(credit.count);
   destination.sent = destination.staged =
@@ -159,15 +158,15 @@ std::size_t SlotSender::next_to_serve() const {
   return best;
 }
 
-bool SlotSender::serve(Transfer& transfer) {
+bool SlotSender::serve(LocalSlots& local) {
   bool served = false;
-  while (write_to_node(transfer)) served = true;
+  while (write_to_node(local)) served = true;
   while (!credited_.empty()) {
     const std::size_t k = next_to_serve();
     if (k == credited_.size()) break;
     Destination& destination = destinations_[credited_[k]];
     const std::uint32_t size = destination.credits[0];
-    if (!answer(transfer, credited_[k], size)) break;
+    if (!answer(local, credited_[k], size)) break;
     queue_for_staging(credited_[k]);
     destination.sent = static_cast<std::uint32_t>(destination.sent + size);
     std::shift_left(destination.credits.begin(), destination.credits.end(), 1);
@@ -185,30 +184,29 @@ bool SlotSender::serve(Transfer& transfer) {
 }
 
 /// Sends the next `size` blocks of a destination; false when a message has to complete first.
-bool SlotSender::answer(Transfer& transfer, std::uint32_t d, std::uint32_t size) {
+bool SlotSender::answer(LocalSlots& local, std::uint32_t d, std::uint32_t size) {
   Destination& destination = destinations_[d];
   if (destination.first_message != none) {
-    send_staged(transfer, destination, size);
+    send_staged(local, destination, size);
     return true;
   }
-  const bool in_place = !stages() || goes_in_place(transfer, d, size);
+  const bool in_place = !stages() || goes_in_place(local, d, size);
   Vector<std::uint8_t>& idle = in_place ? idle_unstaged_ : idle_;
   if (idle.empty()) return false;
   const std::uint8_t message = take_message(idle, d, size);
   if (in_place) {
-    post_in_place(transfer, message);
+    post_in_place(local, message);
   } else {
-    transfer.gather(transfer.exports(outgoing_[d], messages_[message].first, size),
-                    buffer(message));
-    post(transfer, message, buffer(message), size);
+    local.gather(local.exports(outgoing_[d], messages_[message].first, size), buffer(message));
+    post(local, message, buffer(message), size);
   }
   return true;
 }
 
-void SlotSender::send_staged(Transfer& transfer, Destination& destination, std::uint32_t size) {
+void SlotSender::send_staged(LocalSlots& local, Destination& destination, std::uint32_t size) {
   const std::uint8_t first = destination.first_message;
   Message& message = messages_[first];
-  post(transfer, first, buffer(first) + message.sent * block_bytes_, size);
+  post(local, first, buffer(first) + message.sent * block_bytes_, size);
   if (message.sent == message.size) {
     destination.first_message = message.next;
     if (message.next == none) destination.last_message = none;
@@ -226,7 +224,7 @@ std::uint8_t SlotSender::take_message(Vector<std::uint8_t>& idle, std::uint32_t 
   return message;
 }
 
-bool SlotSender::stage_ahead(Transfer& transfer) {
+bool SlotSender::stage_ahead(LocalSlots& local) {
   // One buffer is kept for credits that nothing is staged for.
   while (!to_stage_.empty() && !idle_.empty() && waiting_ + 1 < sizes_.send_buffers) {
     const std::uint32_t d = to_stage_.pop();
@@ -240,10 +238,9 @@ bool SlotSender::stage_ahead(Transfer& transfer) {
     const auto asked = flows_.form == plan::Form::any
                            ? static_cast<SlotIndex>(std::min<std::uint64_t>(size, flows_.any.grain))
                            : size;
-    if (goes_in_place(transfer, d, asked)) continue;  // queued again when it has been sent
+    if (goes_in_place(local, d, asked)) continue;  // queued again when it has been sent
     const std::uint8_t message = take_message(idle_, d, size);
-    transfer.gather(transfer.exports(outgoing_[d], messages_[message].first, size),
-                    buffer(message));
+    local.gather(local.exports(outgoing_[d], messages_[message].first, size), buffer(message));
     if (destination.last_message == none)
       destination.first_message = message;
     else
@@ -256,23 +253,23 @@ bool SlotSender::stage_ahead(Transfer& transfer) {
   return false;
 }
 
-void SlotSender::post(Transfer& transfer, std::uint8_t m, const std::byte* memory,
+void SlotSender::post(LocalSlots& local, std::uint8_t m, const std::byte* memory,
                       std::uint32_t size) {
   Message& message = messages_[m];
-  transfer.finish(memory, size * block_bytes_);
+  local.finish(memory, size * block_bytes_);
   transport_.send(m, outgoing_[message.destination].rank, memory, size * block_bytes_);
   message.sent = static_cast<std::uint32_t>(message.sent + size);
   ++in_flight_;
 }
 
-void SlotSender::post_in_place(Transfer& transfer, std::uint8_t m) {
+void SlotSender::post_in_place(LocalSlots& local, std::uint8_t m) {
   Message& message = messages_[m];
   message.in_place = true;
   Destination& destination = destinations_[message.destination];
   if (!destination.in_place) destination.leaving = message.first;
   destination.in_place = true;
-  const auto slots = transfer.exports(outgoing_[message.destination], message.first, message.size);
-  transport_.send_from_slots(m, outgoing_[message.destination].rank, transfer, slots, pieces_);
+  const auto slots = local.exports(outgoing_[message.destination], message.first, message.size);
+  transport_.send_from_slots(m, outgoing_[message.destination].rank, local, slots, pieces_);
   message.sent = message.size;
   ++in_flight_;
 }
@@ -284,16 +281,15 @@ std::uint64_t SlotSender::bytes_in_use() const {
   return blocks * block_bytes_;
 }
 
-bool SlotSender::frees_soon(const Transfer& transfer, std::uint64_t slot) const {
+bool SlotSender::frees_soon(const LocalSlots& local, std::uint64_t slot) const {
   return std::ranges::any_of(messages_, [&](const Message& message) {
     if (!message.in_place || message.size == 0) return false;
-    const auto slots =
-        transfer.exports(outgoing_[message.destination], message.first, message.size);
+    const auto slots = local.exports(outgoing_[message.destination], message.first, message.size);
     return slots.front() <= slot && slot <= slots.back();
   });
 }
 
-void SlotSender::sent(Transfer& transfer, std::size_t index) {
+void SlotSender::sent(LocalSlots& local, std::size_t index) {
   --in_flight_;
   const auto m = static_cast<std::uint8_t>(index);
   Message& message = messages_[m];
@@ -305,7 +301,7 @@ void SlotSender::sent(Transfer& transfer, std::size_t index) {
   const Message done = std::exchange(message, Message{});
   idle_of(m).push_back(m);
   if (!done.in_place) return;
-  transfer.release(transfer.exports(outgoing_[done.destination], done.first, done.size));
+  local.release(local.exports(outgoing_[done.destination], done.first, done.size));
   note_leaving(done.destination);
 }
 

@@ -65,20 +65,20 @@ class SlotSender {
   /// Waits for the next credit, while more are to come.
   void listen();
   /// Answers the credits that can be answered now; true when there was one.
-  bool serve(Transfer& transfer);
+  bool serve(LocalSlots& local);
   /// Stages the next message of one destination; false when there is none, or no buffer.
-  bool stage_ahead(Transfer& transfer);
+  bool stage_ahead(LocalSlots& local);
   /// A credit has come, or something that was sent has left.
-  void handle(Transfer& transfer, const Event& event) {
+  void handle(LocalSlots& local, const Event& event) {
     switch (event.kind) {
       case Event::Kind::credit: return credited(event.rank, event.credit);
-      case Event::Kind::sent: return sent(transfer, event.index);
+      case Event::Kind::sent: return sent(local, event.index);
       case Event::Kind::signalled: --in_flight_; return;
       default: return;
     }
   }
   /// Whether a message on the way leaves `slot` free.
-  [[nodiscard]] bool frees_soon(const Transfer& transfer, std::uint64_t slot) const;
+  [[nodiscard]] bool frees_soon(const LocalSlots& local, std::uint64_t slot) const;
   /// How many blocks of a flow have left their slots, from the first on.
   /// @param flow  Its index in Flows::outgoing.
   [[nodiscard]] std::uint64_t blocks_left_of(std::uint32_t flow) const {
@@ -128,7 +128,7 @@ class SlotSender {
   };
 
   [[nodiscard]] bool stages() const { return sizes_.send_buffers > 0; }
-  [[nodiscard]] bool goes_in_place(const Transfer& transfer, std::uint32_t destination,
+  [[nodiscard]] bool goes_in_place(const LocalSlots& local, std::uint32_t destination,
                                    std::uint32_t size) const;
   [[nodiscard]] Vector<std::uint8_t>& idle_of(std::uint8_t message) {
     return message < sizes_.send_buffers ? idle_ : idle_unstaged_;
@@ -145,15 +145,15 @@ class SlotSender {
     return most_node_credits + most_ahead_ * schedule::most_credits_of_a_pair;
   }
   void credited(int rank, const Credit& credit);
-  void sent(Transfer& transfer, std::size_t index);
-  bool write_to_node(Transfer& transfer);
+  void sent(LocalSlots& local, std::size_t index);
+  bool write_to_node(LocalSlots& local);
   [[nodiscard]] std::size_t next_to_serve() const;
-  bool answer(Transfer& transfer, std::uint32_t destination, std::uint32_t size);
-  void send_staged(Transfer& transfer, Destination& destination, std::uint32_t size);
+  bool answer(LocalSlots& local, std::uint32_t destination, std::uint32_t size);
+  void send_staged(LocalSlots& local, Destination& destination, std::uint32_t size);
   std::uint8_t take_message(Vector<std::uint8_t>& idle, std::uint32_t destination,
                             std::uint32_t size);
-  void post(Transfer& transfer, std::uint8_t message, const std::byte* memory, std::uint32_t size);
-  void post_in_place(Transfer& transfer, std::uint8_t message);
+  void post(LocalSlots& local, std::uint8_t message, const std::byte* memory, std::uint32_t size);
+  void post_in_place(LocalSlots& local, std::uint8_t message);
   void note_leaving(std::uint32_t destination);
 
   /// A credit of a rank of this node, to be answered by writing.

@@ -109,28 +109,28 @@ class SwapSequence {
   /// Gives the partner just met the slots `mine` for its slots `theirs`, which are as many.
   void swap(int partner, SlotRange mine, SlotRange theirs) {
     if (mine.count == 0) return;
-    Transfer transfer;
-    transfer.held = elements_of(chunks_);
-    transfer.begin = elements_before(chunks_, mine.begin);
-    transfer.sent = elements_before(chunks_, mine.begin + mine.count) - transfer.begin;
+    SwapCounts counts;
+    counts.held = elements_of(chunks_);
+    counts.begin = elements_before(chunks_, mine.begin);
+    counts.sent = elements_before(chunks_, mine.begin + mine.count) - counts.begin;
     keep(theirs_, theirs);
-    transfer.received = elements_of(theirs_);
-    report_.blocks_sent += transfer.sent;
-    report_.blocks_received += transfer.received;
-    volume_ += std::max(transfer.sent, transfer.received);
+    counts.received = elements_of(theirs_);
+    report_.blocks_sent += counts.sent;
+    report_.blocks_received += counts.received;
+    volume_ += std::max(counts.sent, counts.received);
     const double start = mpi::now();
     if (moves()) {
       const observe::TraceSpan span(
           trace(), observe::TraceKind::swap, "swap",
-          {.peer = partner, .bytes = transfer.sent * memory_.element_bytes});
-      exchange_elements(partner, transfer);
+          {.peer = partner, .bytes = counts.sent * memory_.element_bytes});
+      exchange_elements(partner, counts);
     }
     const double middle = mpi::now();
     chunks_.reserve(chunks_.size() + 1);
     remove(chunks_, mine);
     if (moves()) {
       const observe::TraceSpan span(trace(), observe::TraceKind::copy, "merge");
-      merge_elements(transfer);
+      merge_elements(counts);
     }
     merge_tables();
     report_.exchange_seconds += middle - start;
@@ -150,7 +150,7 @@ class SwapSequence {
     std::uint64_t gave_up = 0;
   };
   /// Elements that change sides: those from `begin` on, of `held`.
-  struct Transfer {
+  struct SwapCounts {
     std::uint64_t begin = 0, sent = 0, received = 0, held = 0;
     [[nodiscard]] std::uint64_t both() const { return sent < received ? sent : received; }
   };
@@ -182,35 +182,35 @@ class SwapSequence {
              std::as_writable_bytes(std::span(&their_meeting_, 1)));
   }
   /// First the messages that have a counterpart, then those of the rank that gives more.
-  [[nodiscard]] std::uint64_t parts(const Transfer& transfer) const {
+  [[nodiscard]] std::uint64_t parts(const SwapCounts& counts) const {
     const auto messages = [&](std::uint64_t count) {
       return count / memory_.message_elements + (count % memory_.message_elements > 0 ? 1 : 0);
     };
-    const std::uint64_t more = std::max(transfer.sent, transfer.received) - transfer.both();
-    return messages(transfer.both()) + messages(more);
+    const std::uint64_t more = std::max(counts.sent, counts.received) - counts.both();
+    return messages(counts.both()) + messages(more);
   }
-  [[nodiscard]] Part part(const Transfer& transfer, std::uint64_t k) const {
+  [[nodiscard]] Part part(const SwapCounts& counts, std::uint64_t k) const {
     const std::uint64_t size = memory_.message_elements;
-    const std::uint64_t both = transfer.both();
+    const std::uint64_t both = counts.both();
     if (k * size < both) return {k * size, std::min(size, both - k * size), true};
     const std::uint64_t paired = both / size + (both % size > 0 ? 1 : 0);
     const std::uint64_t offset = both + (k - paired) * size;
-    return {offset, std::min(size, std::max(transfer.sent, transfer.received) - offset), false};
+    return {offset, std::min(size, std::max(counts.sent, counts.received) - offset), false};
   }
   /// Makes room for a part and posts its receive: the place of the part that goes, or, where there
   /// is none, what follows the elements.
-  void make_ready(int partner, const Transfer& transfer, std::uint64_t k) {
-    const Part next = part(transfer, k);
+  void make_ready(int partner, const SwapCounts& counts, std::uint64_t k) {
+    const Part next = part(counts, k);
     requests_.wait(send_request + k % 2);
-    std::byte* to = element(transfer.begin + next.offset);
+    std::byte* to = element(counts.begin + next.offset);
     std::uint64_t bytes = next.count * memory_.element_bytes;
     if (next.paired) {
       const observe::TraceSpan span(trace(), observe::TraceKind::gather, "gather",
                                     {.bytes = bytes});
       detail::stream_bytes(staging(k), to, bytes);
       detail::stream_fence();
-    } else if (transfer.received > transfer.sent) {
-      to = element(transfer.held + next.offset - transfer.both());
+    } else if (counts.received > counts.sent) {
+      to = element(counts.held + next.offset - counts.both());
     } else {
       bytes = 0;
     }
@@ -218,28 +218,28 @@ class SwapSequence {
     mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, request);
     if (bytes > 0) observe::observer_of(channel_)->receives(&request, partner, bytes);
   }
-  void send_part(int partner, const Transfer& transfer, std::uint64_t k) {
-    const Part next = part(transfer, k);
-    const std::byte* from = next.paired ? staging(k) : element(transfer.begin + next.offset);
+  void send_part(int partner, const SwapCounts& counts, std::uint64_t k) {
+    const Part next = part(counts, k);
+    const std::byte* from = next.paired ? staging(k) : element(counts.begin + next.offset);
     std::uint64_t bytes = next.count * memory_.element_bytes;
-    if (!next.paired && transfer.sent < transfer.received) bytes = 0;
+    if (!next.paired && counts.sent < counts.received) bytes = 0;
     MPI_Request& request = requests_[send_request + k % 2];
     mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, request);
     if (bytes == 0) return;
     ++report_.messages;
     observe::observer_of(channel_)->sends(&request, partner, bytes);
   }
-  void exchange_elements(int partner, const Transfer& transfer) {
-    const std::uint64_t count = parts(transfer);
+  void exchange_elements(int partner, const SwapCounts& counts) {
+    const std::uint64_t count = parts(counts);
     if (count == 0) return;
     note_in_use(std::min<std::uint64_t>(count, 2) * memory_.message_elements);
-    make_ready(partner, transfer, 0);
+    make_ready(partner, counts, 0);
     exchange_meetings(partner);  // both have posted their first receive
     for (std::uint64_t k = 0; k < count; ++k) {
-      if (k + 1 < count) make_ready(partner, transfer, k + 1);
-      send_part(partner, transfer, k);
+      if (k + 1 < count) make_ready(partner, counts, k + 1);
+      send_part(partner, counts, k);
       requests_.wait(receive_request + k % 2);
-      const Part done = part(transfer, k);
+      const Part done = part(counts, k);
       observe::observer_of(channel_)->moved(done.paired ? 2 * done.count : done.count);
     }
     requests_.wait(send_request);
@@ -247,27 +247,27 @@ class SwapSequence {
     note_in_use(0);
   }
   /// Calls each(from, count) for the elements in their new order, `from` being where they are after
-  /// the transfer.
+  /// they were sent.
   template <class Each>
-  void for_each_run(const Transfer& transfer, Each&& each) const {
+  void for_each_run(const SwapCounts& counts, Each&& each) const {
     std::uint64_t kept = 0, got = 0;
     merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool of_kept) {
       if (is_free(chunk)) return;
       std::uint64_t& at = of_kept ? kept : got;
-      const std::uint64_t cut = of_kept ? transfer.begin : transfer.both();
+      const std::uint64_t cut = of_kept ? counts.begin : counts.both();
       const std::uint64_t before = at < cut ? std::min(chunk.count, cut - at) : 0;
-      if (before > 0) each(of_kept ? at : transfer.begin + at, before);
+      if (before > 0) each(of_kept ? at : counts.begin + at, before);
       const std::uint64_t rest = at + before;
       if (before < chunk.count)
-        each(of_kept ? rest + transfer.sent : transfer.held + rest - cut, chunk.count - before);
+        each(of_kept ? rest + counts.sent : counts.held + rest - cut, chunk.count - before);
       at += chunk.count;
     });
   }
   /// Merges what is not in its place already.
-  void merge_elements(const Transfer& transfer) {
+  void merge_elements(const SwapCounts& counts) {
     constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t begin = nowhere, end = 0, total = 0;
-    for_each_run(transfer, [&](std::uint64_t from, std::uint64_t count) {
+    for_each_run(counts, [&](std::uint64_t from, std::uint64_t count) {
       if (from != total) {
         begin = std::min(begin, total);
         end = total + count;
@@ -276,12 +276,12 @@ class SwapSequence {
     });
     if (begin == nowhere) return;
     // Elements behind the end of the result are only there if its last one is not in its place.
-    const std::uint64_t limit = end == total ? std::max(total, transfer.held) : end;
+    const std::uint64_t limit = end == total ? std::max(total, counts.held) : end;
     storage::BlockMerge merge({element(begin), (limit - begin) * memory_.element_bytes},
                               memory_.element_bytes, memory_.scratch);
     const auto in_region = [&](auto&& action) {
       std::uint64_t out = 0;
-      for_each_run(transfer, [&](std::uint64_t from, std::uint64_t count) {
+      for_each_run(counts, [&](std::uint64_t from, std::uint64_t count) {
         const std::uint64_t skip = out < begin ? std::min(count, begin - out) : 0;
         const std::uint64_t stop = std::min(out + count, end);
         if (out + skip < stop) action(from + skip - begin, stop - out - skip);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/transfer.hpp"
+#include "engine/local_slots.hpp"
 
 #include "testing.hpp"
 
@@ -20,37 +20,37 @@ class Full {
     std::copy(finals.begin(), finals.end(), flows_.arrivals.begin());
     memory_.assign(slots_, unsent);
     storage_.emplace({field(memory_.data(), slots_)});
-    transfer_.emplace(flows_, storage_->backend(), free_, origins_, nullptr);
+    local_.emplace(flows_, storage_->backend(), free_, origins_, nullptr);
   }
 
   void send(std::uint32_t slot) {
     Block packed = 0;
-    transfer_->gather(std::span<const std::uint32_t>(&slot, 1), as_bytes(packed));
+    local_->gather(std::span<const std::uint32_t>(&slot, 1), as_bytes(packed));
     EXPECT_EQ(packed, unsent) << "from slot " << slot;
   }
   /// Whether arrival k found a slot.
-  bool receive(std::uint32_t k, engine::Transfer::Misplace misplace) {
+  bool receive(std::uint32_t k, engine::LocalSlots::Misplace misplace) {
     Block packed = k;
-    return transfer_->store(as_bytes(packed), k, 1, misplace) == 1;
+    return local_->store(as_bytes(packed), k, 1, misplace) == 1;
   }
   /// The first arrivals at once; returns how many found their final slots.
   std::uint64_t receive_many(std::uint32_t count) {
     std::vector<Block> packed(count);
     for (std::uint32_t k = 0; k < count; ++k) packed[k] = k;
-    return transfer_->store(reinterpret_cast<const std::byte*>(packed.data()), 0, count,
-                            engine::Transfer::Misplace::never);
+    return local_->store(reinterpret_cast<const std::byte*>(packed.data()), 0, count,
+                         engine::LocalSlots::Misplace::never);
   }
   /// All arrivals in one run of slots, whose first is slot 0; returns how many are misplaced.
   std::uint64_t receive_run() {
     const storage::SlotRun run{0, slots_};
-    transfer_->reserve(run);
+    local_->reserve(run);
     for (std::uint32_t k = 0; k < slots_; ++k) memory_[k] = k;
-    transfer_->landed(0, run);
-    return transfer_->misplaced();
+    local_->landed(0, run);
+    return local_->misplaced();
   }
   std::uint64_t redistribute() {
     Block scratch = 0;
-    return transfer_->redistribute({as_bytes(scratch), sizeof scratch});
+    return local_->redistribute({as_bytes(scratch), sizeof scratch});
   }
   void expect_all_home() const {
     for (std::uint32_t k = 0; k < slots_; ++k) EXPECT_EQ(memory_[flows_.arrivals[k]], k);
@@ -67,13 +67,13 @@ class Full {
   storage::SlotSet free_;
   std::vector<Block> memory_;
   std::optional<BlockStorage> storage_;
-  std::optional<engine::Transfer> transfer_;
+  std::optional<engine::LocalSlots> local_;
 };
 
-constexpr auto never = engine::Transfer::Misplace::never;
-constexpr auto if_needed = engine::Transfer::Misplace::if_needed;
+constexpr auto never = engine::LocalSlots::Misplace::never;
+constexpr auto if_needed = engine::LocalSlots::Misplace::if_needed;
 
-TEST(Transfer, AMisplacedBlockLeavesTheSlotOfAnotherAsSoonAsItCan) {
+TEST(LocalSlots, AMisplacedBlockLeavesTheSlotOfAnotherAsSoonAsItCan) {
   Full rank({1, 0});
   rank.send(0);
   EXPECT_FALSE(rank.receive(0, never)) << "slot 1 is occupied";
@@ -84,7 +84,7 @@ TEST(Transfer, AMisplacedBlockLeavesTheSlotOfAnotherAsSoonAsItCan) {
   rank.expect_all_home();
 }
 
-TEST(Transfer, BlocksFollowEachOtherIntoTheSlotsThatBecomeFree) {
+TEST(LocalSlots, BlocksFollowEachOtherIntoTheSlotsThatBecomeFree) {
   Full rank({1, 2, 3, 0});
   rank.send(0);
   EXPECT_TRUE(rank.receive(0, if_needed)) << "into slot 0, at home in 1";
@@ -99,7 +99,7 @@ TEST(Transfer, BlocksFollowEachOtherIntoTheSlotsThatBecomeFree) {
   rank.expect_all_home();
 }
 
-TEST(Transfer, WhatIsMisplacedToTheLastIsMovedInTheEnd) {
+TEST(LocalSlots, WhatIsMisplacedToTheLastIsMovedInTheEnd) {
   Full rank({1, 0, 2});
   rank.send(2);
   EXPECT_TRUE(rank.receive(0, if_needed)) << "into slot 2";
@@ -111,7 +111,7 @@ TEST(Transfer, WhatIsMisplacedToTheLastIsMovedInTheEnd) {
   rank.expect_all_home();
 }
 
-TEST(Transfer, OfARunThatLandsInOtherSlotsOnlyThoseAreMisplacedThatAreNotAtHome) {
+TEST(LocalSlots, OfARunThatLandsInOtherSlotsOnlyThoseAreMisplacedThatAreNotAtHome) {
   Full rank({0, 2, 1, 3});
   for (std::uint32_t slot = 0; slot < 4; ++slot) rank.send(slot);
   EXPECT_EQ(rank.receive_run(), 2U);
@@ -119,7 +119,7 @@ TEST(Transfer, OfARunThatLandsInOtherSlotsOnlyThoseAreMisplacedThatAreNotAtHome)
   rank.expect_all_home();
 }
 
-TEST(Transfer, ListedSlotsAreTakenOneByOneThoughTheirEndsLookLikeARun) {
+TEST(LocalSlots, ListedSlotsAreTakenOneByOneThoughTheirEndsLookLikeARun) {
   std::vector<std::uint32_t> finals(18);
   for (std::uint32_t k = 0; k < finals.size(); ++k) finals[k] = k;
   std::swap(finals[1], finals[17]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/transfer.hpp"
+#include "engine/local_slots.hpp"
 
 #include "mpi/check.hpp"
 
@@ -8,9 +8,9 @@
 
 namespace valet::engine {
 
-Transfer::Transfer(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
-                   std::span<SlotIndex> origins, observe::Trace* trace,
-                   const storage::NodeMemory* node)
+LocalSlots::LocalSlots(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
+                       std::span<SlotIndex> origins, observe::Trace* trace,
+                       const storage::NodeMemory* node)
     : flows_(flows),
       backend_(backend),
       free_(free),
@@ -20,7 +20,7 @@ Transfer::Transfer(const plan::Flows& flows, StorageBackend& backend, storage::S
   if (!flows.in_order()) free_.assign(flows.initially_free);
 }
 
-void Transfer::gather(SlotList slots, std::byte* packed, bool past_cache) {
+void LocalSlots::gather(SlotList slots, std::byte* packed, bool past_cache) {
   {
     const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
                                   {.bytes = slots.size() * backend_.block_bytes()});
@@ -32,7 +32,7 @@ void Transfer::gather(SlotList slots, std::byte* packed, bool past_cache) {
   release(slots);
 }
 
-void Transfer::release(SlotList slots) {
+void LocalSlots::release(SlotList slots) {
   if (slots.empty() || flows_.in_order()) return;
   // Exports ascend, so first and last tell whether they are one run.
   if (slots.back() - slots.front() == slots.size() - 1)
@@ -43,7 +43,7 @@ void Transfer::release(SlotList slots) {
 }
 
 /// Moves misplaced arrivals whose final slots have become free.
-void Transfer::relocate(SlotList freed) {
+void LocalSlots::relocate(SlotList freed) {
   constexpr std::size_t most = 128;
   std::array<SlotIndex, most> from, to;
   for (std::size_t k = 0; k < freed.size();) {
@@ -61,7 +61,7 @@ void Transfer::relocate(SlotList freed) {
 
 /// Moves blocks from slots to their free final ones; returns how many others can follow into the
 /// slots that they leave, which are in both lists then.
-std::size_t Transfer::relocate_some(std::span<SlotIndex> from, std::span<SlotIndex> to) {
+std::size_t LocalSlots::relocate_some(std::span<SlotIndex> from, std::span<SlotIndex> to) {
   backend_.copy(SlotList(from), SlotList(to), {});
   relocated_ += from.size();
   origins_.entries -= from.size();
@@ -79,7 +79,7 @@ std::size_t Transfer::relocate_some(std::span<SlotIndex> from, std::span<SlotInd
   return following;
 }
 
-void Transfer::set_origin(SlotIndex final_slot, SlotIndex slot) {
+void LocalSlots::set_origin(SlotIndex final_slot, SlotIndex slot) {
   if (!origins_ready_) {
     std::fill(origins_.of.begin(), origins_.of.end(), storage::Origins::none);
     origins_ready_ = true;
@@ -88,7 +88,7 @@ void Transfer::set_origin(SlotIndex final_slot, SlotIndex slot) {
   ++origins_.entries;
 }
 
-void Transfer::landed(SlotIndex cursor, storage::SlotRun run) {
+void LocalSlots::landed(SlotIndex cursor, storage::SlotRun run) {
   std::array<SlotIndex, batch> finals;
   for (std::uint64_t done = 0; done < run.count;) {
     const std::size_t size = std::min<std::uint64_t>(batch, run.count - done);
@@ -103,8 +103,8 @@ void Transfer::landed(SlotIndex cursor, storage::SlotRun run) {
   }
 }
 
-std::uint64_t Transfer::store(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
-                              Misplace misplace) {
+std::uint64_t LocalSlots::store(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+                                Misplace misplace) {
   if (trace_ == nullptr) return store_some(packed, cursor, size, misplace);
   const double start = trace_->now();
   const std::uint64_t stored = store_some(packed, cursor, size, misplace);
@@ -114,8 +114,8 @@ std::uint64_t Transfer::store(const std::byte* packed, SlotIndex cursor, std::ui
   return stored;
 }
 
-std::uint64_t Transfer::store_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
-                                   Misplace misplace) {
+std::uint64_t LocalSlots::store_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+                                     Misplace misplace) {
   std::array<SlotIndex, batch> slots;
   std::uint64_t done = 0;
   while (done < size && free_.count() > 0) {
@@ -135,7 +135,7 @@ std::uint64_t Transfer::store_some(const std::byte* packed, SlotIndex cursor, st
 }
 
 /// Unpacks, and measures it where another rank has written the blocks.
-void Transfer::scatter(const std::byte* packed, SlotList slots) {
+void LocalSlots::scatter(const std::byte* packed, SlotList slots) {
   constexpr std::size_t least_bytes = 4096;  // below it the clock is what is measured
   const std::size_t bytes = slots.size() * backend_.block_bytes();
   if (node_ == nullptr || bytes < least_bytes || !node_->contains(packed))
@@ -146,7 +146,7 @@ void Transfer::scatter(const std::byte* packed, SlotList slots) {
 }
 
 /// Takes final slots up to the first that is not free; returns how many.
-std::size_t Transfer::take_final_slots(SlotList finals) {
+std::size_t LocalSlots::take_final_slots(SlotList finals) {
   constexpr std::size_t long_run = 16;
   // Where slots are not listed they ascend, so both ends tell whether they are a run.
   const bool ascend = flows_.form == plan::Form::fill || flows_.form == plan::Form::stable;
@@ -172,7 +172,7 @@ std::size_t Transfer::take_final_slots(SlotList finals) {
 
 /// Replaces final slots that are not free by the highest free ones. Final slots first: a misplaced
 /// block must not take the final slot of another. The caller saw that enough slots are free.
-void Transfer::take_any_slots(std::span<SlotIndex> slots) {
+void LocalSlots::take_any_slots(std::span<SlotIndex> slots) {
   std::array<std::uint16_t, batch> misfits;
   std::size_t count = 0;
   for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -191,13 +191,13 @@ void Transfer::take_any_slots(std::span<SlotIndex> slots) {
   }
 }
 
-void Transfer::land(const std::byte* packed, SlotList slots) {
+void LocalSlots::land(const std::byte* packed, SlotList slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter",
                                 {.bytes = slots.size() * backend_.block_bytes()});
   scatter(packed, slots);
 }
 
-void Transfer::keep(const std::byte* packed, std::span<SlotIndex> slots) {
+void LocalSlots::keep(const std::byte* packed, std::span<SlotIndex> slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter to wait",
                                 {.bytes = slots.size() * backend_.block_bytes()});
   free_.take_highest(slots);
@@ -205,7 +205,7 @@ void Transfer::keep(const std::byte* packed, std::span<SlotIndex> slots) {
 }
 
 /// Where blocks land in order: what stays above the final count moves to the holes that are left.
-std::uint64_t Transfer::compact(std::span<std::byte> scratch) {
+std::uint64_t LocalSlots::compact(std::span<std::byte> scratch) {
   const SlotList from(flows_.resident_from.data(), flows_.resident_from.size());
   // In the cache of this core, or in few calls.
   const std::size_t most = backend_.reachable_by_host() ? 256 : from.size();
@@ -217,13 +217,13 @@ std::uint64_t Transfer::compact(std::span<std::byte> scratch) {
   return from.size();
 }
 
-std::uint64_t Transfer::redistribute(std::span<std::byte> scratch) {
+std::uint64_t LocalSlots::redistribute(std::span<std::byte> scratch) {
   const std::uint64_t copies = move_locally(scratch);
   backend_.finish_all();
   return copies;
 }
 
-std::uint64_t Transfer::move_locally(std::span<std::byte> scratch) {
+std::uint64_t LocalSlots::move_locally(std::span<std::byte> scratch) {
   if (flows_.in_order()) {
     const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
                                   {.bytes = flows_.resident_from.size() * backend_.block_bytes()});

@@ -23,8 +23,9 @@
 
 namespace valet::engine {
 
-/// The moves of one execution on one rank. All functions are local.
-class Transfer {
+/// The slots of one rank during one execution: which are free, and what moves from and to them. All
+/// functions are local.
+class LocalSlots {
  public:
   /// Where blocks land in order `free` and `origins` may be empty: then nobody asks for free slots.
   /// @param free     A set over flows.slots, becomes the free slots.
@@ -32,9 +33,9 @@ class Transfer {
   ///                 initialised here when the first such block turns up.
   /// @param trace    Hears of all copies; nullptr for none.
   /// @param node     Learns how fast messages in its memory are read; nullptr for none.
-  Transfer(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
-           std::span<SlotIndex> origins, observe::Trace* trace,
-           const storage::NodeMemory* node = nullptr);
+  LocalSlots(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
+             std::span<SlotIndex> origins, observe::Trace* trace,
+             const storage::NodeMemory* node = nullptr);
 
   [[nodiscard]] StorageBackend& backend() const { return backend_; }
   [[nodiscard]] const storage::SlotSet& free() const { return free_; }
