@@ -61,7 +61,7 @@ class Receiver {
   /// So many of the blocks that wait are brought to holes, if they have arrived.
   void land(std::uint64_t blocks) {
     while (blocks > 0 && !messages_.empty() && messages_.front().arrived) {
-      MessageList::Message& next = messages_.front();
+      MessageList::CreditedMessage& next = messages_.front();
       const std::uint64_t count = std::min(blocks, next.count);
       (next.into == Into::node ? node_room_ : own_room_).leave(count);
       next.memory += count;

@@ -35,7 +35,7 @@ class MessageList {
     aside,  ///< where the first imports wait for the last holes
   };
   /// A message, from its credit until its blocks have landed.
-  struct Message {
+  struct CreditedMessage {
     std::byte* memory = nullptr;
     std::uint64_t count = 0;  ///< blocks that have not landed
     Into into = Into::own;
@@ -54,16 +54,18 @@ class MessageList {
     constexpr std::size_t cut_grains = 2;  // the one that lands now, and the one credited last
     return receives + flows + grains + cut_grains + rooms + (shares ? for_detours : 0);
   }
-  static constexpr std::uint64_t bytes_for(std::size_t length) { return length * sizeof(Message); }
+  static constexpr std::uint64_t bytes_for(std::size_t length) {
+    return length * sizeof(CreditedMessage);
+  }
 
   MessageList(Ledger& ledger, std::size_t length, std::size_t block_bytes)
-      : messages_(length, Message{}, ledger), block_bytes_(block_bytes) {}
+      : messages_(length, CreditedMessage{}, ledger), block_bytes_(block_bytes) {}
 
   void clear() { first_ = last_ = 0; }
   [[nodiscard]] bool empty() const { return first_ == last_; }
-  [[nodiscard]] Message& front() { return (*this)[first_]; }
+  [[nodiscard]] CreditedMessage& front() { return (*this)[first_]; }
   void pop_front() { ++first_; }
-  [[nodiscard]] Message& operator[](std::uint64_t number) {
+  [[nodiscard]] CreditedMessage& operator[](std::uint64_t number) {
     return messages_[number % messages_.size()];
   }
 
@@ -104,9 +106,9 @@ class MessageList {
   void join_arrived(Renumber&& renumber) {
     std::uint64_t behind = first_;
     for (std::uint64_t number = first_; number < last_; ++number) {
-      const Message next = (*this)[number];
+      const CreditedMessage next = (*this)[number];
       if (behind > first_) {
-        Message& before = (*this)[behind - 1];
+        CreditedMessage& before = (*this)[behind - 1];
         if (before.arrived && next.arrived && before.into == next.into &&
             before.memory + before.count * block_bytes_ == next.memory) {
           before.count += next.count;
@@ -119,7 +121,7 @@ class MessageList {
     last_ = behind;
   }
 
-  Vector<Message> messages_;
+  Vector<CreditedMessage> messages_;
   std::size_t block_bytes_;
   std::uint64_t first_ = 0, last_ = 0;
 };

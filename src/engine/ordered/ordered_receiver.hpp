@@ -88,7 +88,7 @@ class OrderedReceiver {
   bool land(LocalSlots& local) {
     bool any = false;
     for (; !messages_.empty() && messages_.front().arrived; messages_.pop_front(), any = true) {
-      Message& next = messages_.front();
+      CreditedMessage& next = messages_.front();
       if (next.into == Into::slots) blocks_left_ -= next.count;
       if (next.into == Into::aside) set_aside_ += next.count;
       if (!is_in_room(next.into)) continue;
@@ -104,7 +104,7 @@ class OrderedReceiver {
   /// The message of a receive request is there.
   void received(std::size_t index) {
     Posted& posted = posted_[index];
-    Message& arrived = messages_[posted.message];
+    CreditedMessage& arrived = messages_[posted.message];
     context_.observer().moved(arrived.count);
     arrived.arrived = true;
     --of_source_[posted.flow];
@@ -122,7 +122,7 @@ class OrderedReceiver {
 
  private:
   using Into = MessageList::Into;
-  using Message = MessageList::Message;
+  using CreditedMessage = MessageList::CreditedMessage;
 
   struct Posted {
     std::uint64_t message = 0;  ///< its number in the list
@@ -159,7 +159,7 @@ class OrderedReceiver {
     return into == Into::node ? node_room_ : own_room_;
   }
   /// Brings blocks of a message to holes as far as these are free; true when there was one.
-  bool land_all(LocalSlots& local, Message& message) {
+  bool land_all(LocalSlots& local, CreditedMessage& message) {
     std::array<SlotIndex, 1024> slots;
     bool any = false;
     while (message.count > 0) {
@@ -234,7 +234,7 @@ class OrderedReceiver {
   }
   /// Copies those of the first imports that are in a room to where they wait; true when there was
   /// one.
-  bool set_aside(Message& message) {
+  bool set_aside(CreditedMessage& message) {
     const std::uint64_t count = std::min(flows_.any.shift - set_aside_, message.count);
     if (count == 0) return false;
     std::memcpy(aside_.memory + set_aside_ * block_bytes_, message.memory, count * block_bytes_);
@@ -243,14 +243,14 @@ class OrderedReceiver {
     return true;
   }
   /// The first `count` blocks of a message are somewhere else now.
-  void leave_room(Message& message, std::uint64_t count) {
+  void leave_room(CreditedMessage& message, std::uint64_t count) {
     message.memory += count * block_bytes_;
     message.count -= count;
     if (!is_in_room(message.into)) return;
     room_of(message.into).leave(count);
     blocks_in_rooms_ -= count;
   }
-  void land_some(LocalSlots& local, Message& message, SlotList slots) {
+  void land_some(LocalSlots& local, CreditedMessage& message, SlotList slots) {
     local.land(message.memory, slots);
     leave_room(message, slots.size());
     blocks_left_ -= slots.size();
@@ -293,7 +293,7 @@ class OrderedReceiver {
   MessageList messages_;
   Vector<Posted> posted_;              ///< by receive request
   Vector<std::uint8_t> of_source_;     ///< messages on their way, by index in Flows::incoming
-  Message aside_;                      ///< all that wait for the last holes
+  CreditedMessage aside_;              ///< all that wait for the last holes
   std::uint64_t credited_ = 0;         ///< blocks
   std::uint64_t set_aside_ = 0;        ///< blocks that are there
   std::uint64_t blocks_in_rooms_ = 0;  ///< credited, and not landed

@@ -26,7 +26,7 @@ SlotSender::SlotSender(const ExchangeContext& context, const plan::Flows& flows,
       block_bytes_(context.blocks.block_bytes),
       outgoing_(context.ledger, flows.outgoing, context.channel.rank(), is_limited),
       destinations_(flows.outgoing.size(), Destination{}, context.ledger),
-      messages_(sends(sizes), Message{}, context.ledger),
+      messages_(sends(sizes), SentMessage{}, context.ledger),
       idle_(context.ledger),
       idle_unstaged_(context.ledger),
       credited_(context.ledger),
@@ -50,7 +50,8 @@ std::uint64_t SlotSender::state_bytes(const BlockTraits& blocks, const schedule:
   const std::size_t pieces = sizes.send_buffers > 0 ? 0 : listed_pieces(blocks, sizes);
   return destinations * (sizeof(Destination) + sizeof(std::uint32_t)) +
          schedule::ProportionalQueue::bytes_for(destinations) +
-         messages * (sizeof(Message) + sizeof(std::uint8_t)) + mpi::PieceList::bytes_for(pieces);
+         messages * (sizeof(SentMessage) + sizeof(std::uint8_t)) +
+         mpi::PieceList::bytes_for(pieces);
 }
 
 std::byte* SlotSender::buffer(std::uint8_t message) const {
@@ -205,7 +206,7 @@ bool SlotSender::answer(LocalSlots& local, std::uint32_t d, std::uint32_t size) 
 
 void SlotSender::send_staged(LocalSlots& local, Destination& destination, std::uint32_t size) {
   const std::uint8_t first = destination.first_message;
-  Message& message = messages_[first];
+  SentMessage& message = messages_[first];
   post(local, first, buffer(first) + message.sent * block_bytes_, size);
   if (message.sent == message.size) {
     destination.first_message = message.next;
@@ -219,7 +220,8 @@ std::uint8_t SlotSender::take_message(Vector<std::uint8_t>& idle, std::uint32_t 
                                       std::uint32_t size) {
   const std::uint8_t message = idle.back();
   idle.pop_back();
-  messages_[message] = Message{.destination = d, .first = destinations_[d].staged, .size = size};
+  messages_[message] =
+      SentMessage{.destination = d, .first = destinations_[d].staged, .size = size};
   destinations_[d].staged = static_cast<std::uint32_t>(destinations_[d].staged + size);
   return message;
 }
@@ -255,7 +257,7 @@ bool SlotSender::stage_ahead(LocalSlots& local) {
 
 void SlotSender::post(LocalSlots& local, std::uint8_t m, const std::byte* memory,
                       std::uint32_t size) {
-  Message& message = messages_[m];
+  SentMessage& message = messages_[m];
   local.finish(memory, size * block_bytes_);
   transport_.send(m, outgoing_[message.destination].rank, memory, size * block_bytes_);
   message.sent = static_cast<std::uint32_t>(message.sent + size);
@@ -263,7 +265,7 @@ void SlotSender::post(LocalSlots& local, std::uint8_t m, const std::byte* memory
 }
 
 void SlotSender::post_in_place(LocalSlots& local, std::uint8_t m) {
-  Message& message = messages_[m];
+  SentMessage& message = messages_[m];
   message.in_place = true;
   Destination& destination = destinations_[message.destination];
   if (!destination.in_place) destination.leaving = message.first;
@@ -276,13 +278,13 @@ void SlotSender::post_in_place(LocalSlots& local, std::uint8_t m) {
 
 std::uint64_t SlotSender::bytes_in_use() const {
   std::uint64_t blocks = 0;
-  for (const Message& message : messages_)
+  for (const SentMessage& message : messages_)
     if (!message.in_place) blocks += message.size;
   return blocks * block_bytes_;
 }
 
 bool SlotSender::frees_soon(const LocalSlots& local, std::uint64_t slot) const {
-  return std::ranges::any_of(messages_, [&](const Message& message) {
+  return std::ranges::any_of(messages_, [&](const SentMessage& message) {
     if (!message.in_place || message.size == 0) return false;
     const auto slots = local.exports(outgoing_[message.destination], message.first, message.size);
     return slots.front() <= slot && slot <= slots.back();
@@ -292,13 +294,13 @@ bool SlotSender::frees_soon(const LocalSlots& local, std::uint64_t slot) const {
 void SlotSender::sent(LocalSlots& local, std::size_t index) {
   --in_flight_;
   const auto m = static_cast<std::uint8_t>(index);
-  Message& message = messages_[m];
+  SentMessage& message = messages_[m];
   Destination& destination = destinations_[message.destination];
   const bool had_turn = destination.has_turn();
   --destination.on_the_way;
   if (!had_turn && destination.has_turn()) credited_.push_back(message.destination);
   if (message.sent < message.size) return;  // the rest waits for its credit
-  const Message done = std::exchange(message, Message{});
+  const SentMessage done = std::exchange(message, SentMessage{});
   idle_of(m).push_back(m);
   if (!done.in_place) return;
   local.release(local.exports(outgoing_[done.destination], done.first, done.size));
@@ -309,7 +311,7 @@ void SlotSender::sent(LocalSlots& local, std::size_t index) {
 void SlotSender::note_leaving(std::uint32_t d) {
   Destination& destination = destinations_[d];
   destination.in_place = false;
-  for (const Message& message : messages_) {
+  for (const SentMessage& message : messages_) {
     if (!message.in_place || message.destination != d) continue;
     destination.leaving =
         destination.in_place ? std::min(destination.leaving, message.first) : message.first;

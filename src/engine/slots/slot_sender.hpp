@@ -118,7 +118,7 @@ class SlotSender {
   };
 
   /// Blocks staged in a buffer, or sent from where they are.
-  struct Message {
+  struct SentMessage {
     std::uint32_t destination = 0;
     SlotIndex first = 0;  ///< in the flow
     std::uint32_t size = 0;
@@ -169,7 +169,7 @@ class SlotSender {
   std::size_t block_bytes_;
   RingFlows<plan::Outgoing> outgoing_;
   Vector<Destination> destinations_;  ///< by index in outgoing_
-  Vector<Message> messages_;
+  Vector<SentMessage> messages_;
   Vector<std::uint8_t> idle_;           ///< messages with a buffer, the most recently used last
   Vector<std::uint8_t> idle_unstaged_;  ///< the others, which are sent from the slots
   Vector<std::uint32_t> credited_;      ///< destinations whose oldest credit can be answered
