@@ -19,11 +19,11 @@
 namespace valet::schedule {
 
 /// Blocks of one pair of ranks that a root has matched.
-struct Flow {
+struct Match {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint64_t blocks = 0;
-  [[nodiscard]] bool operator==(const Flow&) const = default;
+  [[nodiscard]] bool operator==(const Match&) const = default;
 };
 
 /// What a rank has when a phase begins.
@@ -47,9 +47,9 @@ struct PhaseStart {
 }
 
 /// Matches what is too much with what is missing, each in rank order, until one of the two is used
-/// up: what the root does. Entries of one `from` are passed to `sink(Flow)` one after another.
+/// up: what the root does. Entries of one `from` are passed to `sink(Match)` one after another.
 /// @param balance  Per rank: positive is given away, negative is taken; sums within 2^62.
-/// Local, no memory, O(ranks) time and at most ranks-1 flows.
+/// Local, no memory, O(ranks) time and at most ranks-1 matches.
 template <class Sink>
 void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
   std::size_t taker = 0;
@@ -60,45 +60,45 @@ void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
         room = std::max<std::int64_t>(0, -balance[taker++]);
       if (room == 0) return;
       const std::int64_t blocks = std::min(left, room);
-      sink(Flow{static_cast<std::uint32_t>(giver), static_cast<std::uint32_t>(taker - 1),
-                static_cast<std::uint64_t>(blocks)});
+      sink(Match{static_cast<std::uint32_t>(giver), static_cast<std::uint32_t>(taker - 1),
+                 static_cast<std::uint64_t>(blocks)});
       left -= blocks;
       room -= blocks;
     }
   }
 }
 
-/// Divides the blocks of one rank among its flows: those for or from a flow's other side first, of
-/// all flows, then in order, each flow until it is full.
+/// Divides the blocks of one rank among its matches: those for or from a match's other side first,
+/// of all matches, then in order, each match until it is full.
 ///
-/// @param flows      Of this rank, as the root sent them; their blocks are counted down, and what
+/// @param matches      Of this rank, as the root sent them; their blocks are counted down, and what
 ///                   stays did not exist.
-/// @param peer_of    The other side of a flow. @param rank_of  The rank of entry 0, 1, ...:
+/// @param peer_of    The other side of a match. @param rank_of  The rank of entry 0, 1, ...:
 /// ascending.
 /// @param remaining  Blocks of each entry; counted down.
-/// @param sink       Is passed (flow, entry, blocks), blocks > 0.
-/// Local, no memory. O(entries + flows * log entries) time.
+/// @param sink       Is passed (match, entry, blocks), blocks > 0.
+/// Local, no memory. O(entries + matches * log entries) time.
 template <class PeerOf, class RankOf, class Sink>
-void choose_blocks(std::span<Flow> flows, PeerOf&& peer_of, RankOf&& rank_of,
+void choose_blocks(std::span<Match> matches, PeerOf&& peer_of, RankOf&& rank_of,
                    std::span<std::uint64_t> remaining, Sink&& sink) {
-  const auto take = [&](Flow& flow, std::size_t entry) {
-    const std::uint64_t blocks = std::min(flow.blocks, remaining[entry]);
+  const auto take = [&](Match& match, std::size_t entry) {
+    const std::uint64_t blocks = std::min(match.blocks, remaining[entry]);
     if (blocks == 0) return;
-    flow.blocks -= blocks;
+    match.blocks -= blocks;
     remaining[entry] -= blocks;
-    sink(flow, entry, blocks);
+    sink(match, entry, blocks);
   };
-  for (Flow& flow : flows) {
-    const auto is_below = [&](std::size_t entry) { return rank_of(entry) < peer_of(flow); };
+  for (Match& match : matches) {
+    const auto is_below = [&](std::size_t entry) { return rank_of(entry) < peer_of(match); };
     const auto low =
         static_cast<std::size_t>(detail::partition_index(0, remaining.size(), is_below));
-    if (low < remaining.size() && rank_of(low) == peer_of(flow)) take(flow, low);
+    if (low < remaining.size() && rank_of(low) == peer_of(match)) take(match, low);
   }
   std::size_t current = 0;
   for (std::size_t entry = 0; entry < remaining.size(); ++entry)
-    while (current < flows.size() && remaining[entry] > 0) {
-      take(flows[current], entry);
-      if (flows[current].blocks == 0) ++current;
+    while (current < matches.size() && remaining[entry] > 0) {
+      take(matches[current], entry);
+      if (matches[current].blocks == 0) ++current;
     }
 }
 

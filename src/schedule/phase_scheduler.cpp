@@ -7,14 +7,14 @@
 namespace valet::schedule {
 namespace {
 
-/// Calls handle(rank, flows) for the flows of each rank, which follow one another.
+/// Calls handle(rank, matches) for the matches of each rank, which follow one another.
 template <class Handle>
-void for_ranks(std::span<Flow> flows, std::uint32_t Flow::*end, Handle&& handle) {
-  for (auto first = flows.begin(); first != flows.end();) {
+void for_ranks(std::span<Match> matches, std::uint32_t Match::*end, Handle&& handle) {
+  for (auto first = matches.begin(); first != matches.end();) {
     const std::uint32_t rank = (*first).*end;
     const auto last =
-        std::find_if(first, flows.end(), [&](const Flow& flow) { return flow.*end != rank; });
-    handle(rank, std::span<Flow>(first, last));
+        std::find_if(first, matches.end(), [&](const Match& match) { return match.*end != rank; });
+    handle(rank, std::span<Match>(first, last));
     first = last;
   }
 }
@@ -67,10 +67,10 @@ void PhaseScheduler::relax() {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     totals.push_back({ranks_[rank].row.sum(), ranks_[rank].column.sum(), starts_[rank].free,
                       starts_[rank].waiting_room});
-  ContinuousFlows flows = continuous_flows(ledger, totals);
-  pieces_ = flows.pieces;
-  before_ = std::move(flows.before);
-  after_ = std::move(flows.after);
+  ContinuousMatches matches = continuous_matches(ledger, totals);
+  pieces_ = matches.pieces;
+  before_ = std::move(matches.before);
+  after_ = std::move(matches.after);
 }
 
 std::size_t PhaseScheduler::pairs() const {
@@ -89,9 +89,9 @@ std::size_t PhaseScheduler::pairs_left() const {
 
 std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t pairs) {
   constexpr std::size_t per_rank = sizeof(PhasedRank) + sizeof(PhaseStart) + sizeof(std::uint64_t) +
-                                   sizeof(std::int64_t) + sizeof(Flow) + sizeof(Move);
-  // The totals and flows of the relaxation.
-  constexpr std::size_t continuous = sizeof(RankTotals) + sizeof(std::int64_t) + 2 * sizeof(Flow);
+                                   sizeof(std::int64_t) + sizeof(Match) + sizeof(Move);
+  // The totals and matches of the relaxation.
+  constexpr std::size_t continuous = sizeof(RankTotals) + sizeof(std::int64_t) + 2 * sizeof(Match);
   // A row or a column may have them all. When it grows, its keys or its counts are there twice.
   constexpr std::size_t per_list = 2 * sizeof(std::uint64_t);
   constexpr std::size_t per_pair =
@@ -121,17 +121,17 @@ void PhaseScheduler::park() {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
     balance_[rank] = ranks_[rank].balance(starts_[rank], sending_[rank]);
   parking_.clear();
-  match_in_order(balance_, [&](const Flow& flow) { parking_.push_back(flow); });
+  match_in_order(balance_, [&](const Match& match) { parking_.push_back(match); });
   reroute(parking_);
 }
 
-/// Sends what the flows say. Leaves out that for which memory for pairs or moves would have to
+/// Sends what the matches say. Leaves out that for which memory for pairs or moves would have to
 /// grow.
-void PhaseScheduler::reroute(std::span<Flow> flows) {
+void PhaseScheduler::reroute(std::span<Match> matches) {
   std::size_t moves_left = options_.most_pairs == PhaseOptions().most_pairs
                                ? options_.most_pairs
                                : std::min(pairs_left(), moves_.capacity() - moves_.size());
-  for_ranks(flows, &Flow::from, [&](std::uint32_t rank, std::span<Flow> own) {
+  for_ranks(matches, &Match::from, [&](std::uint32_t rank, std::span<Match> own) {
     KeyedCounts& row = ranks_[rank].row;
     ranks_[rank].choose_parked(
         own, counts_, [&](std::size_t entry, std::uint32_t receiver, std::uint64_t blocks) {
@@ -146,12 +146,12 @@ void PhaseScheduler::reroute(std::span<Flow> flows) {
   });
 }
 
-/// Hands over the duty to receive, as far as memory for pairs need not grow: a flow adds one to the
-/// row of the substitute when it receives, and one there and to a column when it reports.
+/// Hands over the duty to receive, as far as memory for pairs need not grow: a match adds one to
+/// the row of the substitute when it receives, and one there and to a column when it reports.
 void PhaseScheduler::hand_over() {
   std::size_t left = pairs_left();
   left -= std::min(left, 2 * after_.size());
-  for_ranks(after_, &Flow::to, [&](std::uint32_t rank, std::span<Flow> own) {
+  for_ranks(after_, &Match::to, [&](std::uint32_t rank, std::span<Match> own) {
     KeyedCounts& column = ranks_[rank].column;
     ranks_[rank].choose_handed(
         own, counts_, [&](std::size_t entry, std::uint32_t substitute, std::uint64_t blocks) {

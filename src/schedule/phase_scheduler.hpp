@@ -75,7 +75,7 @@ class VALET_EXPORT PhaseScheduler {
   void relax();
   void receive(std::uint64_t pieces);
   void park();
-  void reroute(std::span<Flow> flows);
+  void reroute(std::span<Match> matches);
   void hand_over();
   void report_waiting();
   void move(const Move& move);
@@ -86,13 +86,13 @@ class VALET_EXPORT PhaseScheduler {
   std::uint64_t phase_ = 0;
   std::uint64_t left_ = 0;    ///< blocks that are not where they belong
   std::uint64_t pieces_ = 0;  ///< Heuristic::continuous: still to be sent
-  Vector<Flow> before_;       ///< likewise: the phase before the pieces
-  Vector<Flow> after_;        ///< and who receives in place of others
+  Vector<Match> before_;      ///< likewise: the phase before the pieces
+  Vector<Match> after_;       ///< and who receives in place of others
   Vector<PhasedRank> ranks_;
   Vector<PhaseStart> starts_;
   Vector<std::uint64_t> sending_;  ///< blocks that each rank sends in this phase
   Vector<std::int64_t> balance_;
-  Vector<Flow> parking_;
+  Vector<Match> parking_;
   Vector<std::uint64_t> counts_;  ///< of the row or column at hand
   Vector<Move> moves_;
 };

@@ -74,20 +74,20 @@ class PhasedRank {
                       -static_cast<std::int64_t>(room), static_cast<std::int64_t>(own));
   }
 
-  /// Chooses the blocks that flows from this rank take, of those that go to their targets.
-  /// @param flows  By `to`. @param counts  Memory to use.
+  /// Chooses the blocks that matches from this rank take, of those that go to their targets.
+  /// @param matches  By `to`. @param counts  Memory to use.
   /// @param sink   Is passed (entry of the row, where they go, blocks). They are to be taken off
   ///               the entry, and the target and the receiver are to be told.
   template <class Sink>
-  void choose_parked(std::span<Flow> flows, Vector<std::uint64_t>& counts, Sink&& sink) const {
+  void choose_parked(std::span<Match> matches, Vector<std::uint64_t>& counts, Sink&& sink) const {
     resize(counts, row.counts.size());
     for (std::size_t entry = 0; entry < counts.size(); ++entry)
       counts[entry] = is_direct(row.keys[entry]) ? row.counts[entry] : 0;
     choose_blocks(
-        flows, [](const Flow& flow) { return flow.to; },
+        matches, [](const Match& match) { return match.to; },
         [&](std::size_t entry) { return row.keys[entry].peer; }, std::span<std::uint64_t>(counts),
-        [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
-          sink(entry, flow.to, blocks);
+        [&](const Match& match, std::size_t entry, std::uint64_t blocks) {
+          sink(entry, match.to, blocks);
         });
   }
   /// A source has sent blocks for this rank to `receiver`.
@@ -101,19 +101,19 @@ class PhasedRank {
   }
 
   /// Heuristic::continuous: chooses the sources from which others receive in this rank's place.
-  /// @param flows  By `from`, the substitutes. @param counts  Memory to use.
+  /// @param matches  By `from`, the substitutes. @param counts  Memory to use.
   /// @param sink   Is passed (entry of the column, substitute, blocks). They are to be taken off
   ///               the entry, and the source and the substitute are to be told.
   template <class Sink>
-  void choose_handed(std::span<Flow> flows, Vector<std::uint64_t>& counts, Sink&& sink) const {
+  void choose_handed(std::span<Match> matches, Vector<std::uint64_t>& counts, Sink&& sink) const {
     resize(counts, column.counts.size());
     std::ranges::copy(column.counts, counts.begin());
     choose_blocks(
-        flows, [](const Flow& flow) { return flow.from; },
+        matches, [](const Match& match) { return match.from; },
         [&](std::size_t entry) { return column.keys[entry].peer; },
         std::span<std::uint64_t>(counts),
-        [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
-          sink(entry, flow.from, blocks);
+        [&](const Match& match, std::size_t entry, std::uint64_t blocks) {
+          sink(entry, match.from, blocks);
         });
   }
   /// Blocks of this rank for `target` go to a substitute, or wait here if that is this rank.

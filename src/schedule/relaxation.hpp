@@ -37,24 +37,24 @@ namespace valet::schedule {
 }
 
 /// The relaxation rounded to whole blocks: what ranks must do before and after the pieces.
-struct ContinuousFlows {
+struct ContinuousMatches {
   std::uint64_t pieces = 0;
   /// Before the pieces: `from` sends so many of its outgoing blocks to `to`, chosen by
   /// choose_blocks() over its destinations; from then on `to` is their source. By `from`.
-  Vector<Flow> before;
+  Vector<Match> before;
   /// During the pieces `from` receives so many blocks in place of `to`, chosen by choose_blocks()
   /// over the sources of `to`; those that `from` has itself stay where they are. They are sent on
   /// when the pieces have been sent, in phases of first fit. By `to`.
-  Vector<Flow> after;
+  Vector<Match> after;
 };
 
 /// What the root of Heuristic::continuous computes from a few numbers per rank. The phase of
 /// `before` fits into everybody's free memory; rounding may leave a rank with less memory than a
 /// piece, which is why apportion() obeys the free memory of every phase.
 /// Half of the room for blocks that wait is for those that a rank receives in another's place;
-/// flows that would need more are cut. Local; O(ranks) time; 8 bytes a rank while it runs and at
-/// most ranks-1 flows in each list.
-[[nodiscard]] VALET_EXPORT ContinuousFlows continuous_flows(Ledger& ledger,
-                                                            std::span<const RankTotals> totals);
+/// matches that would need more are cut. Local; O(ranks) time; 8 bytes a rank while it runs and at
+/// most ranks-1 matches in each list.
+[[nodiscard]] VALET_EXPORT ContinuousMatches continuous_matches(Ledger& ledger,
+                                                                std::span<const RankTotals> totals);
 
 }  // namespace valet::schedule

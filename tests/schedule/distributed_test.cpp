@@ -37,7 +37,8 @@ class Ranks {
           transfer.blocks;
     }
     if (options.heuristic != Heuristic::continuous) return;
-    const ContinuousFlows flows = continuous_flows(ledger_, instance.matrix.totals(instance.free));
+    const ContinuousMatches flows =
+        continuous_matches(ledger_, instance.matrix.totals(instance.free));
     before_.assign(flows.before.begin(), flows.before.end());
     after_.assign(flows.after.begin(), flows.after.end());
     pieces_ = flows.pieces;
@@ -97,16 +98,16 @@ class Ranks {
       for (const auto& [key, blocks] : rank.column) incoming += blocks;
       balance.push_back(parking_balance(incoming, rank.free, rank.sending));
     }
-    std::vector<Flow> flows;
-    match_in_order(balance, [&](const Flow& flow) { flows.push_back(flow); });
+    std::vector<Match> flows;
+    match_in_order(balance, [&](const Match& flow) { flows.push_back(flow); });
     reroute(flows);
   }
 
   /// Every rank that has flows looks at its own row.
-  void reroute(std::vector<Flow>& flows) {
+  void reroute(std::vector<Match>& flows) {
     for_runs(
-        flows, [](const Flow& flow) { return flow.from; },
-        [&](std::span<Flow> own) {
+        flows, [](const Match& flow) { return flow.from; },
+        [&](std::span<Match> own) {
           Rank& me = ranks_[own.front().from];
           std::vector<std::uint32_t> targets;
           std::vector<std::uint64_t> remaining;
@@ -115,9 +116,9 @@ class Ranks {
             remaining.push_back(blocks);
           }
           choose_blocks(
-              own, [](const Flow& flow) { return flow.to; },
+              own, [](const Match& flow) { return flow.to; },
               [&](std::size_t entry) { return targets[entry]; }, remaining,
-              [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+              [&](const Match& flow, std::size_t entry, std::uint64_t blocks) {
                 ranks_[targets[entry]].column[{flow.from, targets[entry]}] -= blocks;
                 move({flow.from, flow.to, targets[entry], blocks});
               });
@@ -127,8 +128,8 @@ class Ranks {
   /// Every rank that is replaced looks at its own column.
   void hand_over() {
     for_runs(
-        after_, [](const Flow& flow) { return flow.to; },
-        [&](std::span<Flow> own) {
+        after_, [](const Match& flow) { return flow.to; },
+        [&](std::span<Match> own) {
           const std::uint32_t rank = own.front().to;
           std::vector<std::uint32_t> sources;
           std::vector<std::uint64_t> remaining;
@@ -137,9 +138,9 @@ class Ranks {
             remaining.push_back(blocks);
           }
           choose_blocks(
-              own, [](const Flow& flow) { return flow.from; },
+              own, [](const Match& flow) { return flow.from; },
               [&](std::size_t entry) { return sources[entry]; }, remaining,
-              [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+              [&](const Match& flow, std::size_t entry, std::uint64_t blocks) {
                 ranks_[rank].column[{sources[entry], rank}] -= blocks;
                 if (sources[entry] == flow.from)
                   ranks_[flow.from].waiting[rank] += blocks;
@@ -150,11 +151,11 @@ class Ranks {
   }
 
   template <class RankOf, class Handle>
-  static void for_runs(std::vector<Flow>& flows, RankOf&& rank_of, Handle&& handle) {
+  static void for_runs(std::vector<Match>& flows, RankOf&& rank_of, Handle&& handle) {
     for (auto first = flows.begin(); first != flows.end();) {
       const auto last = std::find_if(
-          first, flows.end(), [&](const Flow& flow) { return rank_of(flow) != rank_of(*first); });
-      handle(std::span<Flow>(first, last));
+          first, flows.end(), [&](const Match& flow) { return rank_of(flow) != rank_of(*first); });
+      handle(std::span<Match>(first, last));
       first = last;
     }
   }
@@ -189,8 +190,8 @@ class Ranks {
   PhaseOptions options_;
   Ledger ledger_;
   std::vector<Rank> ranks_;
-  std::vector<Flow> before_;
-  std::vector<Flow> after_;
+  std::vector<Match> before_;
+  std::vector<Match> after_;
   std::vector<Move> moves_;
   std::uint64_t phase_ = 0;
   std::uint64_t pieces_ = 0;

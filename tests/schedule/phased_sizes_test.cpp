@@ -152,12 +152,12 @@ TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {
         blocks = static_cast<std::int64_t>(test::pick(random, 0, 2000)) - 1000;
       if (seed == 0) balance.assign(ranks, 1), balance.front() = -1'000'000;  // all to one
       std::uint64_t flows = 0;
-      match_in_order(balance, [&](const Flow&) { ++flows; });
+      match_in_order(balance, [&](const Match&) { ++flows; });
       EXPECT_LT(flows, ranks);
       // Two words of each rank and its balance, then the matches; these again as words to be
       // scattered, with a count and a place for every rank.
-      EXPECT_LE(ranks * (16 + 8) + flows * sizeof(Flow), 64 * ranks);
-      EXPECT_LE(flows * (sizeof(Flow) + 16) + ranks * 8, 64 * ranks);
+      EXPECT_LE(ranks * (16 + 8) + flows * sizeof(Match), 64 * ranks);
+      EXPECT_LE(flows * (sizeof(Match) + 16) + ranks * 8, 64 * ranks);
     }
 }
 

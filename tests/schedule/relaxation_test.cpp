@@ -50,9 +50,9 @@ TEST(Relaxation, WhatARankLacksIsRoundedUpAndWhatItHasTooMuchDown) {
   // The 1.5 blocks of memory that each swapper lacks are two, while the third rank has them.
   const Instance instance = test::swaps(1, 6, 4);
   Ledger ledger;
-  const ContinuousFlows flows = continuous_flows(ledger, instance.matrix.totals(instance.free));
-  EXPECT_EQ(std::vector<Flow>(flows.after.begin(), flows.after.end()),
-            (std::vector<Flow>{{2, 0, 2}, {2, 1, 1}}));
+  const ContinuousMatches flows = continuous_matches(ledger, instance.matrix.totals(instance.free));
+  EXPECT_EQ(std::vector<Match>(flows.after.begin(), flows.after.end()),
+            (std::vector<Match>{{2, 0, 2}, {2, 1, 1}}));
 }
 
 TEST(Relaxation, RoundedFlowsFitEverybodysMemory) {
@@ -61,11 +61,11 @@ TEST(Relaxation, RoundedFlowsFitEverybodysMemory) {
     const Instance instance = test::random_instance(random, 12, 50);
     const std::vector<RankTotals> totals = instance.matrix.totals(instance.free);
     Ledger ledger;
-    const ContinuousFlows flows = continuous_flows(ledger, totals);
+    const ContinuousMatches flows = continuous_matches(ledger, totals);
     EXPECT_LE(ledger.peak_bytes(), 64 * totals.size()) << "the root's share";
     std::vector<std::uint64_t> arriving(totals.size(), 0);
     std::vector<std::uint64_t> leaving(totals.size(), 0);
-    for (const Flow& flow : flows.before) {
+    for (const Match& flow : flows.before) {
       arriving[flow.to] += flow.blocks;
       leaving[flow.from] += flow.blocks;
     }
@@ -86,11 +86,11 @@ TEST(Relaxation, NoMoreWaitsThanRanksCanKeepAccountOf) {
     std::vector<RankTotals> tight = totals;
     for (RankTotals& rank : tight) rank.waiting_room = test::pick(random, 0, 40);
     Ledger ledger;
-    const ContinuousFlows flows = continuous_flows(ledger, tight);
-    const ContinuousFlows all = continuous_flows(ledger, totals);
+    const ContinuousMatches flows = continuous_matches(ledger, tight);
+    const ContinuousMatches all = continuous_matches(ledger, totals);
     std::vector<std::uint64_t> waiting(totals.size(), 0);
-    for (const Flow& flow : flows.after) waiting[flow.from] += flow.blocks;
-    for (const Flow& flow : flows.before) waiting[flow.to] += flow.blocks;
+    for (const Match& flow : flows.after) waiting[flow.from] += flow.blocks;
+    for (const Match& flow : flows.before) waiting[flow.to] += flow.blocks;
     for (std::size_t rank = 0; rank < totals.size(); ++rank)
       ASSERT_LE(waiting[rank], tight[rank].waiting_room) << "seed " << seed << ", rank " << rank;
     if (flows.before.size() + flows.after.size() < all.before.size() + all.after.size()) ++cut;

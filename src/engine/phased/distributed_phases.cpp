@@ -22,8 +22,8 @@
 namespace valet::engine {
 namespace {
 
-using schedule::Flow;
 using schedule::KeyedCounts;
+using schedule::Match;
 using Key = KeyedCounts::Key;
 
 class DistributedPhases final : public Phases {
@@ -97,16 +97,16 @@ class DistributedPhases final : public Phases {
     mpi::gather_words(
         channel_, mine,
         {reinterpret_cast<std::uint64_t*>(totals.data()), mine.size() * totals.size()});
-    schedule::ContinuousFlows flows =
-        schedule::continuous_flows(ledger_, {totals.data(), totals.size()});
+    schedule::ContinuousMatches flows =
+        schedule::continuous_matches(ledger_, {totals.data(), totals.size()});
     totals = {};
     std::array<std::uint64_t, 2> words{flows.pieces, flows.before.empty() ? 0U : 1U};
     mpi::broadcast_words(channel_, words);
     pieces_ = words[0];
     levels_ = words[1] != 0;
     hands_over_ = true;
-    scatter_flows(channel_, ledger_, flows.before, giving_, taking_);
-    scatter_flows(channel_, ledger_, flows.after, replacing_, replaced_);
+    scatter_matches(channel_, ledger_, flows.before, giving_, taking_);
+    scatter_matches(channel_, ledger_, flows.after, replacing_, replaced_);
   }
   /// Figure 7: divide the free memory, send to the sources, receive from the destinations.
   void receive(PhaseStart& left, PhaseMoves& moves) {
@@ -153,7 +153,7 @@ class DistributedPhases final : public Phases {
                          words.add({target, receiver}, blocks);
                          moves.sends.add({receiver, target}, blocks);
                        });
-    for (const Flow& flow : taking_) moves.receives.add({flow.from, flow.from}, flow.blocks);
+    for (const Match& flow : taking_) moves.receives.add({flow.from, flow.from}, flow.blocks);
     tell(
         words,
         [&](auto&& call) {
@@ -193,9 +193,9 @@ class DistributedPhases final : public Phases {
         for (const Key& key : side.keys) call(key.peer);
       };
     };
-    const auto ends_of = [](const Vector<Flow>& flows, std::uint32_t Flow::*end) {
+    const auto ends_of = [](const Vector<Match>& flows, std::uint32_t Match::*end) {
       return [&flows, end](auto&& call) {
-        for (const Flow& flow : flows) call(flow.*end);
+        for (const Match& flow : flows) call(flow.*end);
       };
     };
     // The columns stay as they were until all sources have been told.
@@ -203,7 +203,7 @@ class DistributedPhases final : public Phases {
          [&](std::uint32_t target, std::uint32_t substitute, std::uint64_t blocks) {
            own_.goes_to_substitute(target, substitute, blocks);
          });
-    tell(to_substitutes, ends_of(replaced_, &Flow::from), ends_of(replacing_, &Flow::to),
+    tell(to_substitutes, ends_of(replaced_, &Match::from), ends_of(replacing_, &Match::to),
          [&](std::uint32_t target, std::uint32_t source, std::uint64_t blocks) {
            own_.replaces(target, source, blocks);
          });
@@ -261,10 +261,10 @@ class DistributedPhases final : public Phases {
   bool levels_ = false;       ///< the phase before the pieces comes next
   bool hands_over_ = false;
   bool all_done_ = false;  ///< sent by the root
-  Vector<Flow> giving_;    ///< from this rank, as the root matched them
-  Vector<Flow> taking_;
-  Vector<Flow> replaced_;     ///< Heuristic::continuous: others receive in our place
-  Vector<Flow> replacing_;    ///< we receive in place of others
+  Vector<Match> giving_;   ///< from this rank, as the root matched them
+  Vector<Match> taking_;
+  Vector<Match> replaced_;    ///< Heuristic::continuous: others receive in our place
+  Vector<Match> replacing_;   ///< we receive in place of others
   KeyedCounts to_learn_;      ///< by substitute: what it has not reported yet
   KeyedCounts replaced_now_;  ///< by target: what we receive in its place in this phase
 };

@@ -2,7 +2,7 @@
 #pragma once
 
 /// The root of parking (Pinar and Hendrickson, "Interprocessor Communication with Limited Memory",
-/// IEEE TPDS 15(7), 2004, Figure 8): it sees two numbers of every rank and sends each its flows.
+/// IEEE TPDS 15(7), 2004, Figure 8): it sees two numbers of every rank and sends each its matches.
 
 #include "engine/phased/phases.hpp"
 
@@ -12,18 +12,18 @@
 
 namespace valet::engine {
 
-/// Gives every rank the flows that it is an end of. Collective.
-/// @param flows    On the root, ascending by `from` and by `to`. Elsewhere empty.
+/// Gives every rank the matches that it is an end of. Collective.
+/// @param matches    On the root, ascending by `from` and by `to`. Elsewhere empty.
 /// @param by_from  Gets those from this rank. @param by_to  Those to it.
-inline void scatter_flows(const mpi::Channel& channel, Ledger& ledger,
-                          std::span<const schedule::Flow> flows, Vector<schedule::Flow>& by_from,
-                          Vector<schedule::Flow>& by_to) {
-  const auto scatter = [&](Vector<schedule::Flow>& own, std::uint32_t schedule::Flow::*end) {
+inline void scatter_matches(const mpi::Channel& channel, Ledger& ledger,
+                            std::span<const schedule::Match> matches,
+                            Vector<schedule::Match>& by_from, Vector<schedule::Match>& by_to) {
+  const auto scatter = [&](Vector<schedule::Match>& own, std::uint32_t schedule::Match::*end) {
     schedule::KeyedCounts counts(ledger);
     scatter_counts(
-        channel, ledger, flows, [&](const schedule::Flow& flow) { return flow.*end; },
-        [](const schedule::Flow& flow) {
-          return schedule::KeyedCounts::Key{flow.from, flow.to};
+        channel, ledger, matches, [&](const schedule::Match& match) { return match.*end; },
+        [](const schedule::Match& match) {
+          return schedule::KeyedCounts::Key{match.from, match.to};
         },
         counts);
     own.clear();
@@ -31,8 +31,8 @@ inline void scatter_flows(const mpi::Channel& channel, Ledger& ledger,
     for (std::size_t i = 0; i < counts.keys.size(); ++i)
       own.push_back({counts.keys[i].peer, counts.keys[i].target, counts.counts[i]});
   };
-  scatter(by_from, &schedule::Flow::from);
-  scatter(by_to, &schedule::Flow::to);
+  scatter(by_from, &schedule::Match::from);
+  scatter(by_to, &schedule::Match::to);
 }
 
 /// What a rank sends to the root.
@@ -44,14 +44,14 @@ struct ParkingWish {
 /// Matches what ranks want to part with and what they have room for. Collective.
 ///
 /// @param wish    Of this rank. [local]
-/// @param giving  Gets the flows from this rank, by `to`. @param taking  Those to it, by `from`.
-/// @return Whether nothing is left on any rank; there are no flows then.
+/// @param giving  Gets the matches from this rank, by `to`. @param taking  Those to it, by `from`.
+/// @return Whether nothing is left on any rank; there are no matches then.
 /// Memory on the root: 60 bytes a rank while it runs.
 [[nodiscard]] inline bool match_parking(const mpi::Channel& channel, Ledger& ledger,
-                                        const ParkingWish& wish, Vector<schedule::Flow>& giving,
-                                        Vector<schedule::Flow>& taking) {
+                                        const ParkingWish& wish, Vector<schedule::Match>& giving,
+                                        Vector<schedule::Match>& taking) {
   const std::size_t ranks = mpi::ranks_on_root(channel);
-  Vector<schedule::Flow> flows(ledger);
+  Vector<schedule::Match> matches(ledger);
   std::array<std::uint64_t, 1> done{0};
   {
     const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(wish.balance),
@@ -65,12 +65,12 @@ struct ParkingWish {
       some_left = some_left || all[2 * rank + 1] != 0;
     }
     done[0] = some_left ? 0 : 1;
-    if (ranks > 0) flows.reserve(ranks - 1);
+    if (ranks > 0) matches.reserve(ranks - 1);
     schedule::match_in_order(std::span<const std::int64_t>(balances.data(), balances.size()),
-                             [&](const schedule::Flow& flow) { flows.push_back(flow); });
+                             [&](const schedule::Match& match) { matches.push_back(match); });
   }
   mpi::broadcast_words(channel, done);
-  scatter_flows(channel, ledger, flows, giving, taking);
+  scatter_matches(channel, ledger, matches, giving, taking);
   return done[0] != 0;
 }
 

@@ -59,7 +59,7 @@ class StepParking {
   StepPlanner& planner_;
   StepSender& sender_;
   std::uint64_t object_bytes_;
-  Vector<schedule::Flow> giving_, taking_;
+  Vector<schedule::Match> giving_, taking_;
   Vector<Given> given_;  ///< by destination, then taker
 };
 
