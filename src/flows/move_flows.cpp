@@ -43,10 +43,10 @@ struct Storages {
 
 }  // namespace
 
-/// What executions of one plan reuse.
-class plan::Workspace {
+/// Carries plans out: what all executions of one plan reuse.
+class plan::Executor {
  public:
-  explicit Workspace(plan::State& state)
+  explicit Executor(plan::State& state)
       : context_{state.channel,
                  state.ledger,
                  state.options,
@@ -168,9 +168,9 @@ class plan::Workspace {
 
 namespace {
 
-plan::Workspace& workspace_of(plan::State& state) {
-  if (!state.workspace) state.workspace = std::make_shared<plan::Workspace>(state);
-  return *state.workspace;
+plan::Executor& executor_of(plan::State& state) {
+  if (!state.executor) state.executor = std::make_shared<plan::Executor>(state);
+  return *state.executor;
 }
 
 std::optional<Diagnostic> check_storage(const plan::State& state, const StorageBackend& backend) {
@@ -211,14 +211,14 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
     // What is left to allocate beside memory that is lent is small, and pages have been sorted.
     std::optional<detail::LeaveReserve> leave;
     if (lent.empty()) leave.emplace();
-    plan::Workspace& workspace = workspace_of(state);
-    if (!lent.empty() && lent.size() < workspace.lent_bytes())
+    plan::Executor& executor = executor_of(state);
+    if (!lent.empty() && lent.size() < executor.lent_bytes())
       return invalid("the workspace has ", lent.size(),
-                     " bytes, the plan needs workspace_bytes() = ", workspace.lent_bytes());
+                     " bytes, the plan needs workspace_bytes() = ", executor.lent_bytes());
     if (reinterpret_cast<std::uintptr_t>(lent.data()) % alignof(std::max_align_t) != 0)
       return invalid("the workspace starts at an address that is not a multiple of ",
                      alignof(std::max_align_t), "; align it as malloc does");
-    workspace.provide(backend, lent);
+    executor.provide(backend, lent);
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
                     state.options.budget_bytes,
@@ -251,7 +251,7 @@ void run(plan::State& state, StorageBackend& backend, const Storages& all, Repor
     const observe::ProgressMeter progress = state.frame->progress(
         to_string(state.options.method), state.flows.exports.size() + state.flows.blocks_arriving,
         state.blocks.block_bytes);
-    workspace_of(state).run(backend, all, report);
+    executor_of(state).run(backend, all, report);
   } catch (const Error&) {
     throw;
   } catch (...) {
@@ -302,9 +302,7 @@ void flows::prepare(plan::State& state) {
   state.frame->align();
 }
 
-std::uint64_t flows::workspace_bytes(plan::State& state) {
-  return workspace_of(state).lent_bytes();
-}
+std::uint64_t flows::workspace_bytes(plan::State& state) { return executor_of(state).lent_bytes(); }
 
 Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
                          const std::function<void()>& make_blocks) {

@@ -18,7 +18,7 @@
 
 namespace valet::plan {
 
-class Workspace;  // flows/move_flows.cpp
+class Executor;  // flows/move_flows.cpp
 
 /// Numbered objects from one layout to another.
 struct ObjectMove {
@@ -100,8 +100,8 @@ struct State {
   std::uint64_t periods = 0;   ///< Report::periods
 
   // What executions work with.
-  storage::NodeMemory no_node{ledger};   ///< where `shares` is false
-  std::shared_ptr<Workspace> workspace;  ///< what they reuse
+  storage::NodeMemory no_node{ledger};  ///< where `shares` is false
+  std::shared_ptr<Executor> executor;   ///< what they reuse
 };
 
 /// What is behind a plan, for the operations.

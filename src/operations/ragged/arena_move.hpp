@@ -76,10 +76,10 @@ class ArenaMove {
   /// Moves everything. Collective.
   /// @param fragments  fragment_bytes().
   Report run(std::span<const int> ranks, std::span<std::byte> fragments) {
-    struct FreeWorkspace {
-      std::shared_ptr<plan::Workspace>& workspace;
-      ~FreeWorkspace() { workspace.reset(); }
-    } const free_workspace{state().workspace};
+    struct FreeExecutor {
+      std::shared_ptr<plan::Executor>& executor;
+      ~FreeExecutor() { executor.reset(); }
+    } const free_executor{state().executor};
     return move_.run(fragments, [&] {
       for_each_block(
           arena_, ranks, plan_.destinations,

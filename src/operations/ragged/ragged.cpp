@@ -147,7 +147,7 @@ class Execution {
                        bytes = std::max(bytes, move->workspace_bytes(own_lists));
                        list_bytes = std::max(list_bytes, own_lists);
                        count_in(*move);
-                       move->state().workspace.reset();
+                       move->state().executor.reset();
                        count_in(*move);
                      }
                      lists_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(list_bytes));
