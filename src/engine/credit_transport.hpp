@@ -34,7 +34,7 @@ namespace valet::engine {
 struct Credit {
   std::uint32_t count = 0;       ///< blocks or elements that the message is to have
   std::uint32_t past_cache = 0;  ///< whether a sender that writes there is to write past its cache
-  /// Into the receiver's segment, for a sender that writes there; no_offset: send a message.
+  /// Into the receiver's shared memory, for a sender that writes there; no_offset: send a message.
   std::uint64_t offset_bytes = no_offset;
 
   static constexpr std::uint64_t no_offset = ~std::uint64_t{0};
@@ -106,10 +106,10 @@ class VALET_EXPORT CreditTransport {
   // Receiving.
   /// Whether a receive request has neither a message nor its last credit under way.
   [[nodiscard]] bool can_receive(std::size_t index) const;
-  /// Whether `source` writes into the segment that this rank offers.
+  /// Whether `source` writes into the memory that this rank offers on its node.
   [[nodiscard]] bool is_written_by(int source) const { return node_.is_written_by(source); }
   /// Posts a receive of `bytes` into `memory`, then gives the credit. A source that shares memory
-  /// with this rank writes there itself where `memory` is in the segment that this rank offers.
+  /// with this rank writes there itself where `memory` is part of it.
   void give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes, Credit credit);
 
   // Sending.

@@ -24,7 +24,7 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
   std::int64_t left = std::min(pair.mine.block, pair.extent - start);
   std::int64_t families = 0;
   const auto emit = [&](std::int64_t length, std::int64_t count) {
-    sink(SegmentFamily{start, local, length, count, static_cast<std::int32_t>(peer)});
+    sink(IndexFamily{start, local, length, count, static_cast<std::int32_t>(peer)});
     ++families;
     start += length;
     local += length;
@@ -54,7 +54,7 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
 /// goes beyond the paper in two ways: it steps from block to block without dividing, and own blocks
 /// that lie in the same block of theirs are one family.
 ///
-/// Calls sink(SegmentFamily) for every family of the first period, ascending by position for each
+/// Calls sink(IndexFamily) for every family of the first period, ascending by position for each
 /// peer. @return Own blocks visited and families made: at most twice the families.
 template <class Sink>
 std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink&& sink) {
@@ -74,7 +74,7 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
     std::int64_t blocks = 1;
     if (mine.block <= room) {
       if (room - mine.block >= mine.stride) blocks += quotient(room - mine.block, mine.stride);
-      sink(SegmentFamily{start, local, mine.block, blocks, static_cast<std::int32_t>(peer)});
+      sink(IndexFamily{start, local, mine.block, blocks, static_cast<std::int32_t>(peer)});
       ++operations;
     } else {
       operations += split_block(pair, start, local, offset, peer, sink);

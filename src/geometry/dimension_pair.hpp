@@ -17,10 +17,11 @@ inline std::int64_t quotient(std::int64_t numerator, std::int64_t denominator) {
   return numerator / denominator;
 }
 
-/// Indices that one coordinate of `mine` shares with one coordinate of `theirs`: `count` segments
-/// of `length` indices that follow each other at a stride (DimensionPair::segment_stride), the line
-/// segments (l, r, s, n) of FALLS. Whatever reaches beyond the extent of the array does not exist.
-struct SegmentFamily {
+/// Indices that one coordinate of `mine` shares with one coordinate of `theirs`: `count` runs of
+/// `length` indices that follow each other at a stride (DimensionPair::family_stride), a family of
+/// line segments (l, r, s, n) of FALLS. Whatever reaches beyond the extent of the array does not
+/// exist.
+struct IndexFamily {
   std::int64_t position;  ///< global index of the first element, in the first period
   std::int64_t local;     ///< its local index on my side
   std::int64_t length;
@@ -64,9 +65,9 @@ class VALET_EXPORT DimensionPair {
 
   /// Local indices of a coordinate of mine in one period.
   [[nodiscard]] std::int64_t local_period() const noexcept { return period / mine.ranks; }
-  /// From a segment of a family to the next: their blocks inside a block of mine, or mine inside a
+  /// From a run of a family to the next: their blocks inside a block of mine, or mine inside a
   /// block of theirs. Only one of the two can repeat.
-  [[nodiscard]] std::int64_t segment_stride() const noexcept {
+  [[nodiscard]] std::int64_t family_stride() const noexcept {
     return theirs.stride < mine.block ? theirs.stride : mine.stride;
   }
   [[nodiscard]] std::int64_t local_stride() const noexcept {

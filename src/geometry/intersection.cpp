@@ -30,13 +30,13 @@ DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair
   // Counted, then placed: no second list beside the sorted one.
   std::fill(first_.begin(), first_.end(), 0);
   std::int64_t families = 0;
-  walk_aspen(pair, coordinate, [&](const SegmentFamily& found) {
+  walk_aspen(pair, coordinate, [&](const IndexFamily& found) {
     ++first_[static_cast<std::size_t>(found.peer) + 1];
     ++families;
   });
   families_ = Array<Family>(ledger, static_cast<std::size_t>(families));
   for (std::size_t peer = 1; peer < first_.size(); ++peer) first_[peer] += first_[peer - 1];
-  walk_aspen(pair, coordinate, [&](const SegmentFamily& found) {
+  walk_aspen(pair, coordinate, [&](const IndexFamily& found) {
     std::int64_t& next = first_[static_cast<std::size_t>(found.peer)];
     families_[static_cast<std::size_t>(next++)] = {found.position, found.local, found.length,
                                                    found.count, 0};
@@ -68,10 +68,10 @@ std::int64_t DimensionIntersection::size(int peer) const noexcept {
       all.begin(), all.end(), [rest](const Family& family) { return family.position < rest; });
   if (behind == all.begin()) return in_front;
   const Family& family = *(behind - 1);
-  const std::int64_t distance = rest - family.position, stride = pair_.segment_stride();
-  const std::int64_t segments = std::min(distance / stride, family.count - 1);
-  return in_front + family.before + segments * family.length +
-         std::min(distance - segments * stride, family.length);
+  const std::int64_t distance = rest - family.position, stride = pair_.family_stride();
+  const std::int64_t whole = std::min(distance / stride, family.count - 1);
+  return in_front + family.before + whole * family.length +
+         std::min(distance - whole * stride, family.length);
 }
 
 Intersection::Intersection(Ledger& ledger, const BlockCyclic& mine, int rank,

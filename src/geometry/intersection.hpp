@@ -52,9 +52,9 @@ class VALET_EXPORT DimensionIntersection {
 /// nothing here communicates.
 ///
 /// Memory, counted by the ledger: 40 bytes per family and 8 per coordinate of their grid, summed
-/// over dimensions. A dimension has at most as many families as one period has segments; at most
-/// R + 2 per own block, R their coordinates; and at most 3 per block of theirs that holds a whole
-/// turn of mine. So BLOCK to CYCLIC and back are O(R), not O(extent).
+/// over dimensions. A dimension has at most as many families as one period has runs of shared
+/// indices; at most R + 2 per own block, R their coordinates; and at most 3 per block of theirs
+/// that holds a whole turn of mine. So BLOCK to CYCLIC and back are O(R), not O(extent).
 class VALET_EXPORT Intersection {
  public:
   /// @param rank  In my layout's grid, 0 to mine.ranks()-1.

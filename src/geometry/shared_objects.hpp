@@ -93,8 +93,8 @@ class SharedObjects {
     return overlap(peer).count;
   }
 
-  /// Line segments (families of FALLS) that describe them.
-  [[nodiscard]] std::uint64_t segments(int peer) const {
+  /// Families (FALLS) that describe them.
+  [[nodiscard]] std::uint64_t families(int peer) const {
     if (count(peer) == 0) return 0;
     return mine_.is_cyclic() && theirs_.is_cyclic() ? both_.families(peer).size() : 1;
   }
@@ -151,7 +151,7 @@ class SharedObjects {
          begin += pair.period, local += step)
       for (const DimensionIntersection::Family& family : both_.families(peer))
         for (std::int64_t k = 0; k < family.count; ++k) {
-          const std::int64_t number = begin + family.position + k * pair.segment_stride();
+          const std::int64_t number = begin + family.position + k * pair.family_stride();
           if (number >= pair.extent) break;
           action(SharedRun{number, local + family.local + k * pair.local_stride(),
                            std::min(family.length, pair.extent - number)});

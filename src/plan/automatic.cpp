@@ -85,7 +85,7 @@ JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own
   schedule::ExchangeShape& shape = joint.shape;
   shape.may_share =
       options.share_memory && state.blocks.reachable_by_host &&
-      schedule::repays_segment(schedule::limits_of(options, state.blocks, own.sent, own.received),
+      schedule::repays_sharing(schedule::limits_of(options, state.blocks, own.sent, own.received),
                                state.keeps_memory());
   shape.handled = own.sent + own.received;
   shape.budget_bytes = options.budget_bytes;

@@ -39,7 +39,7 @@ class RankWord {
 
 /// Blocks that leave or arrive, but for this rank's own.
 struct Totals {
-  std::uint64_t objects = 0, segments = 0;
+  std::uint64_t objects = 0, families = 0;
   std::size_t peers = 0;
 };
 
@@ -213,7 +213,7 @@ class ObjectPlanner {
       if (peer == self() || shared.count(peer) == 0) continue;
       ++totals.peers;
       totals.objects += static_cast<std::uint64_t>(shared.count(peer));
-      totals.segments += shared.segments(peer);
+      totals.families += shared.families(peer);
     }
     return totals;
   }
@@ -227,7 +227,7 @@ class ObjectPlanner {
   void list_leaving(Flows& flows, const layout::SharedObjects& shared,
                     const layout::ObjectSide& after) {
     const Totals leaving = totals(shared);
-    state_.segments += leaving.segments;
+    state_.segments += leaving.families;
     flows.outgoing.reserve(leaving.peers);
     flows.exports = Array<SlotIndex>(state_.ledger, leaving.objects);
     SlotIndex* next = flows.exports.begin();
@@ -259,7 +259,7 @@ class ObjectPlanner {
   /// What it gets from whom, and where that ends.
   void list_arriving(Flows& flows, const layout::SharedObjects& shared) {
     const Totals arriving = totals(shared);
-    state_.segments += arriving.segments;
+    state_.segments += arriving.families;
     for (int peer = 0; peer < self(); ++peer)
       flows.residents_at += static_cast<std::uint64_t>(shared.count(peer));
     flows.incoming.reserve(arriving.peers);

@@ -449,8 +449,8 @@ storage::NodeWish node_wish(State& state) {
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
   const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
   storage::NodeWish wish(state.channel, state.ledger, state.flows.outgoing, state.flows.incoming);
-  if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
-  wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
+  if (takes_part) wish.allowance = schedule::node_memory_bytes(limits, wish.destinations.size());
+  wish.wish = schedule::useful_node_bytes(limits, state.keeps_memory());
   return wish;
 }
 

@@ -27,8 +27,8 @@ struct PhasedLimits {
   std::uint64_t leaving = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t arriving = std::numeric_limits<std::uint64_t>::max();
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
-  std::size_t node_bytes = 0;    ///< the segment that this rank offers
-  std::size_t shared_bytes = 0;  ///< in the budget, for this segment and others
+  std::size_t node_bytes = 0;    ///< memory that this rank offers on its node
+  std::size_t shared_bytes = 0;  ///< in the budget, for this and that of others
 };
 
 /// What options and blocks say of them, before anything is known of the map.

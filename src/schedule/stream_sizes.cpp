@@ -8,9 +8,9 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::size_t node_buffers = 4;  // in the largest segment
-/// How often a segment is to be filled: to map it costs as much as to copy it twenty times.
-constexpr std::uint64_t uses_of_segment = 32;
+constexpr std::size_t node_buffers = 4;  // in the most memory that is shared
+/// How often shared memory is to be filled: to map it costs as much as to copy it twenty times.
+constexpr std::uint64_t uses_of_shared_memory = 32;
 constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 /// Destinations that have a message on the way at the same time, if the budget has room for them.
 constexpr std::uint64_t at_once = 16;
@@ -32,21 +32,21 @@ std::uint64_t whole_lines(std::uint64_t bytes) {
 }
 
 /// Bytes of so many buffers for messages of the user's size, or that of Valet.
-std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers) {
+std::uint64_t shared_memory_of(const StreamLimits& limits, std::size_t buffers) {
   return buffers * whole_lines(wished_blocks(limits) * limits.block_bytes);
 }
 
-std::uint64_t least_segment_bytes(const StreamLimits& limits) {
+std::uint64_t least_node_bytes(const StreamLimits& limits) {
   // A message may be shorter than is wished for.
   StreamLimits shortest = limits;
   shortest.message_bytes =
       std::min(least_node_message_bytes,
                limits.message_bytes == 0 ? least_node_message_bytes : limits.message_bytes);
-  return segment_of(shortest, node_buffers);
+  return shared_memory_of(shortest, node_buffers);
 }
 
-/// The buffers in the segment: at least two, so that one is filled while another is emptied.
-void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
+/// The buffers in the shared memory: at least two, so that one is filled while another is emptied.
+void divide_shared_memory(StreamSizes& sizes, const StreamLimits& limits) {
   std::uint64_t blocks =
       std::min(wished_blocks(limits), limits.node_bytes / node_buffers / limits.block_bytes);
   while (blocks > 1 && node_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
@@ -61,8 +61,8 @@ std::uint64_t budget_blocks(const StreamLimits& limits) {
   return std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
 }
 
-/// A quarter of what segments leave: four buffers let both directions overlap staging with the
-/// wire.
+/// A quarter of what shared memory leaves: four buffers let both directions overlap staging with
+/// the wire.
 std::uint64_t budgeted_message(const StreamLimits& limits) {
   return std::clamp<std::uint64_t>(budget_blocks(limits) / (limits.may_share ? 8 : 4), 1,
                                    wished_blocks(limits));
@@ -79,7 +79,7 @@ std::uint64_t message_blocks(const StreamLimits& limits) {
   return std::clamp<std::uint64_t>(std::min(blocks, limits.largest_sent), 1, most);
 }
 
-/// Blocks of the budget that are not for the segments.
+/// Blocks of the budget that are not for shared memory.
 std::uint64_t own_blocks(const StreamLimits& limits) {
   const std::uint64_t blocks = budget_blocks(limits);
   if (!limits.shares_memory || blocks == 1) return blocks;
@@ -122,7 +122,7 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
     sizes.receive_blocks = std::min(sizes.receive_blocks, limits.largest_message);
   const std::uint64_t receives = (own - sends * sizes.send_blocks) / sizes.receive_blocks;
   sizes.receive_buffers = buffers_for(received, sizes.receive_blocks, std::min(receives, window));
-  if (limits.node_bytes > 0) divide_segment(sizes, limits);
+  if (limits.node_bytes > 0) divide_shared_memory(sizes, limits);
   return sizes;
 }
 
@@ -144,7 +144,7 @@ OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait, st
   return sizes;
 }
 
-std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
+std::size_t node_memory_bytes(const StreamLimits& limits, std::size_t destinations) {
   StreamLimits sharing = limits;
   sharing.shares_memory = true;
   const std::uint64_t left =
@@ -152,22 +152,22 @@ std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinati
       std::min<std::uint64_t>(limits.budget_bytes, own_blocks(sharing) * limits.block_bytes);
   const std::uint64_t share =
       std::min<std::uint64_t>(limits.budget_bytes / 2, left) / (1 + destinations);
-  const std::uint64_t bytes = std::min(share, segment_of(limits, node_buffers));
+  const std::uint64_t bytes = std::min(share, shared_memory_of(limits, node_buffers));
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }
 
-std::size_t useful_segment_bytes(const StreamLimits& limits, bool is_kept) {
+std::size_t useful_node_bytes(const StreamLimits& limits, bool is_kept) {
   const std::uint64_t received = limits.blocks_received * limits.block_bytes;
   // One that is kept is large enough for all that arrives to be one message.
   const std::uint64_t useful =
-      is_kept ? whole_lines(received) * node_buffers : received / uses_of_segment;
-  return std::clamp<std::uint64_t>(useful, least_segment_bytes(limits),
-                                   segment_of(limits, node_buffers));
+      is_kept ? whole_lines(received) * node_buffers : received / uses_of_shared_memory;
+  return std::clamp<std::uint64_t>(useful, least_node_bytes(limits),
+                                   shared_memory_of(limits, node_buffers));
 }
 
-bool repays_segment(const StreamLimits& limits, bool is_kept) {
+bool repays_sharing(const StreamLimits& limits, bool is_kept) {
   return is_kept || limits.blocks_received * limits.block_bytes >=
-                        uses_of_segment * least_segment_bytes(limits);
+                        uses_of_shared_memory * least_node_bytes(limits);
 }
 
 }  // namespace valet::schedule

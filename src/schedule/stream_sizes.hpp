@@ -67,8 +67,8 @@ struct StreamLimits {
   /// The option says that memory is shared; messages are announced before anybody knows whether.
   bool may_share = false;
   bool shares_memory = false;             ///< it does
-  std::size_t node_bytes = 0;             ///< the segment that this rank offers
-  std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through segments of other ranks
+  std::size_t node_bytes = 0;             ///< memory that this rank offers on its node
+  std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through memory of other ranks
   std::uint64_t blocks_received_on_node = 0;
 };
 
@@ -82,7 +82,7 @@ struct StreamSizes {
   std::size_t send_buffers = 0;   ///< send_blocks each; 0: blocks are sent from where they are
   std::uint64_t receive_blocks = 1;
   std::size_t receive_buffers = 1;  ///< receive_blocks each
-  std::uint64_t node_blocks = 0;    ///< in a buffer of the segment offered inside the node
+  std::uint64_t node_blocks = 0;    ///< in a buffer of the memory offered inside the node
   std::size_t node_buffers = 0;
   std::size_t node_buffer_bytes = 0;  ///< from one buffer to the next
   [[nodiscard]] std::uint64_t scratch_blocks() const {
@@ -102,7 +102,7 @@ struct StreamSizes {
 /// redistribution. The send side depends on the limits but not on what is received, so it is known
 /// before counts are exchanged.
 ///
-/// Where ranks of a node share memory, half of the budget is for the segments, or a quarter where
+/// Where ranks of a node share memory, half of the budget is for shared memory, or a quarter where
 /// many blocks have to wait, and the rest for messages. Those are of one size whether memory is
 /// shared in the end or not.
 [[nodiscard]] VALET_EXPORT StreamSizes stream_sizes(const StreamLimits& limits);
@@ -123,17 +123,17 @@ struct OrderedSizes {
 /// Blocks that there can be room for. Pure.
 [[nodiscard]] VALET_EXPORT std::uint64_t room_to_wait(const StreamLimits& limits);
 
-/// The largest segment that a rank that sends to `destinations` others may offer, and that each of
-/// those may offer to it: all that is mapped into its process then fits the part of its budget that
-/// is for segments. 0 where two blocks do not fit a segment. Pure.
-[[nodiscard]] std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations);
+/// The most memory that a rank that sends to `destinations` others may offer on its node, and that
+/// each of those may offer to it: all that is mapped into its process then fits the part of its
+/// budget that is for shared memory. 0 where two blocks do not fit it. Pure.
+[[nodiscard]] std::size_t node_memory_bytes(const StreamLimits& limits, std::size_t destinations);
 
-/// The largest segment that pays for what a rank receives: mapping memory and touching it for the
-/// first time takes as long as copying it twenty times, so where it is for one plan each buffer is
-/// to be used often. Pure.
+/// The most shared memory that pays for what a rank receives: mapping memory and touching it for
+/// the first time takes as long as copying it twenty times, so where it is for one plan each buffer
+/// is to be used often. Pure.
 /// @param is_kept  For what comes next.
-[[nodiscard]] std::size_t useful_segment_bytes(const StreamLimits& limits, bool is_kept);
-/// Whether there is such a segment: always where it is kept. Pure.
-[[nodiscard]] VALET_EXPORT bool repays_segment(const StreamLimits& limits, bool is_kept);
+[[nodiscard]] std::size_t useful_node_bytes(const StreamLimits& limits, bool is_kept);
+/// Whether any pays: always where it is kept. Pure.
+[[nodiscard]] VALET_EXPORT bool repays_sharing(const StreamLimits& limits, bool is_kept);
 
 }  // namespace valet::schedule

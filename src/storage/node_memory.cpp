@@ -68,15 +68,15 @@ void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool
   std::ranges::sort(writers_);
   bool has_memory = true, refused = false;
   if (!writers_.empty()) {
-    own_ = SharedSegment::create(bytes);
+    own_ = SharedMemory::create(bytes);
     has_memory = own_.size() > 0;
   }
   ledger_.add(own_.size());
-  const SegmentHandle own = own_.handle();
+  const SharedMemoryHandle own = own_.handle();
   exchange_words<4>(
       channel, ledger_, sources_,
       [&](int source, std::uint64_t, Words words) {
-        const SegmentHandle given = is_written_by(source) ? own : SegmentHandle{};
+        const SharedMemoryHandle given = is_written_by(source) ? own : SharedMemoryHandle{};
         std::ranges::copy(std::array{given.bytes, given.process, given.descriptor, given.key},
                           words.begin());
       },
@@ -84,8 +84,8 @@ void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool
       [&](int destination, std::uint64_t, Words words) {
         if (words[0] == 0) return;
         MappedMemory mapped{destination,
-                            SharedSegment::open({words[0], words[1], words[2], words[3]})};
-        if (mapped.segment.data() != nullptr)
+                            SharedMemory::open({words[0], words[1], words[2], words[3]})};
+        if (mapped.memory.data() != nullptr)
           mapped_.push_back(std::move(mapped));
         else
           refused = true;
@@ -120,12 +120,12 @@ bool NodeMemory::is_written_by(int source) const {
 
 std::byte* NodeMemory::of(int destination) const {
   const MappedMemory* const mapped = mpi::find_peer(std::span(mapped_), destination);
-  return mapped == nullptr ? nullptr : mapped->segment.data();
+  return mapped == nullptr ? nullptr : mapped->memory.data();
 }
 
 std::size_t NodeMemory::mapped_bytes() const {
   std::size_t bytes = 0;
-  for (const MappedMemory& mapped : mapped_) bytes += mapped.segment.size();
+  for (const MappedMemory& mapped : mapped_) bytes += mapped.memory.size();
   return bytes;
 }
 

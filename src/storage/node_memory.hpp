@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Memory shared by the ranks of a node: each rank offers one segment to the ranks that send to it,
-/// and these write their blocks straight into it. Between two processes of a node that is the
-/// cheapest way: two copies by the processors, where a message by the kernel copies once but looks
-/// up and pins every page of the sender (measured: half of its time).
+/// Memory shared by the ranks of a node: each rank offers some to the ranks that send to it, and
+/// these write their blocks straight into it. Between two processes of a node that is the cheapest
+/// way: two copies by the processors, where a message by the kernel copies once but looks up and
+/// pins every page of the sender (measured: half of its time).
 
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "storage/shared_segment.hpp"
+#include "storage/shared_memory.hpp"
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
@@ -46,7 +46,7 @@ struct NodeWish {
   std::size_t allowance = 0;
   /// Bytes that the own segment needs not exceed.
   std::size_t wish = std::numeric_limits<std::size_t>::max();
-  std::size_t least = 0;  ///< of what is kept: bytes of the own segment, where there is one
+  std::size_t least = 0;  ///< of what is kept: bytes of the own memory, where there is some
 
  private:
   template <class Peers>
@@ -132,15 +132,15 @@ class VALET_EXPORT NodeMemory {
   /// does not let processes share, the pair stays without: nothing fails.
   ///
   /// @param is_idle  No rank takes part, so nobody is asked. [global]
-  /// Memory: the segment, 4 bytes a neighbour, 36 more on the node, and 4 KiB for the time of the
-  /// call.
+  /// Memory: what is offered, 4 bytes a neighbour, 36 more on the node, and 4 KiB for the time of
+  /// the call.
   void connect(const mpi::Channel& channel, const NodeWish& wish, bool is_idle = false);
 
   /// Whether connect() would change nothing that is needed: all ranks were asked, and the memory
   /// is neither more than is allowed now nor much less than is wished for. [local]
   [[nodiscard]] bool serves(const NodeWish& wish) const;
 
-  /// The segment that this rank offers. [local]
+  /// What this rank offers. [local]
   [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }
   /// Whether `memory` is in it. [local]
   [[nodiscard]] bool contains(const std::byte* memory) const {
@@ -153,23 +153,23 @@ class VALET_EXPORT NodeMemory {
   [[nodiscard]] bool is_written_by(int source) const;
   /// Whether this rank reaches memory of others, or offers its own. [local]
   [[nodiscard]] bool shares() const { return own_.size() > 0 || !mapped_.empty(); }
-  /// Bytes of the segments that this rank reaches. [local]
+  /// Bytes of other ranks that this rank reaches. [local]
   [[nodiscard]] std::size_t mapped_bytes() const;
   /// Those and its own. [local]
   [[nodiscard]] std::size_t bytes() const { return own().size() + mapped_bytes(); }
-  /// The segment of a rank that this one sends to; nullptr where there is none. [local]
+  /// The memory of a rank that this one sends to; nullptr where there is none. [local]
   [[nodiscard]] std::byte* of(int destination) const;
 
  private:
   struct MappedMemory {
     int rank = 0;
-    storage::SharedSegment segment;
+    storage::SharedMemory memory;
   };
 
   Ledger& ledger_;
   Vector<int> destinations_, sources_;  ///< that were asked
-  std::size_t asked_bytes_ = 0;         ///< for the own segment
-  storage::SharedSegment own_;
+  std::size_t asked_bytes_ = 0;         ///< for the own memory
+  storage::SharedMemory own_;
   Vector<int> writers_;          ///< ascending
   Vector<MappedMemory> mapped_;  ///< ascending by rank
   mutable Handover handover_;

@@ -24,10 +24,10 @@ class Copier {
   Copier(Array array, Packed packed, Size size, std::int64_t stride, std::int64_t ahead)
       : array_(array), packed_(packed), size_(size), stride_(stride), ahead_(ahead) {}
 
-  /// `count` segments of `length` indices, `distance` indices apart, from index `local` on in the
-  /// row that begins `base` elements into the array.
-  void segments(std::int64_t base, std::int64_t local, std::int64_t length, std::int64_t count,
-                std::int64_t distance) {
+  /// `count` runs of `length` indices, `distance` indices apart, from index `local` on in the row
+  /// that begins `base` elements into the array.
+  void runs(std::int64_t base, std::int64_t local, std::int64_t length, std::int64_t count,
+            std::int64_t distance) {
     if (distance == length) {
       length *= count;
       count = 1;
@@ -58,8 +58,8 @@ class Copier {
       copy(packed_, element, size_);
   }
 
-  /// The same segment of the next row. Segments of one peer lie apart, in a pattern that processors
-  /// do not foresee (measured: a third of the time).
+  /// The same run of the next row. Runs of one peer lie apart, in a pattern that processors do not
+  /// foresee (measured: a third of the time).
   void prefetch(std::int64_t begin, std::size_t bytes) const {
 #if defined(__GNUC__) || defined(__clang__)
     constexpr std::size_t line = detail::cache_line_bytes, foreseen = 2048;
@@ -142,7 +142,7 @@ class IndexWalk {
   void seek(std::int64_t index) {
     index_ = index;
     const std::int64_t inside = families_.seek(index);
-    segment_ = inside / families_.family().length;
+    run_ = inside / families_.family().length;
     inside_ = inside % families_.family().length;
   }
   /// False when it has begun again.
@@ -154,8 +154,8 @@ class IndexWalk {
     const Family& family = families_.family();
     if (++inside_ < family.length) return true;
     inside_ = 0;
-    if (++segment_ < family.count) return true;
-    segment_ = 0;
+    if (++run_ < family.count) return true;
+    run_ = 0;
     families_.advance();
     return true;
   }
@@ -163,13 +163,13 @@ class IndexWalk {
   [[nodiscard]] std::int64_t size() const { return size_; }
   /// Elements into the array.
   [[nodiscard]] std::int64_t offset() const {
-    return (families_.local() + segment_ * families_.local_stride() + inside_) * stride_;
+    return (families_.local() + run_ * families_.local_stride() + inside_) * stride_;
   }
 
  private:
   FamilyWalk families_;
   std::int64_t size_ = 0, stride_ = 0;
-  std::int64_t index_ = 0, segment_ = 0, inside_ = 0;
+  std::int64_t index_ = 0, run_ = 0, inside_ = 0;
 };
 
 /// The slow dimensions together, like an odometer.
@@ -212,13 +212,13 @@ void copy_row(FamilyWalk walk, std::int64_t begin, std::int64_t end, std::int64_
     std::int64_t count = family.count;
     std::int64_t local = walk.local();
     if (inside > 0) {
-      const std::int64_t segments = inside / family.length;
-      const std::int64_t skip = inside - segments * family.length;
-      local += segments * distance;
-      count -= segments;
+      const std::int64_t runs = inside / family.length;
+      const std::int64_t skip = inside - runs * family.length;
+      local += runs * distance;
+      count -= runs;
       if (skip > 0) {
         const std::int64_t length = std::min(family.length - skip, left);
-        copier.segments(base, local + skip, length, 1, 0);
+        copier.runs(base, local + skip, length, 1, 0);
         left -= length;
         local += distance;
         --count;
@@ -229,8 +229,8 @@ void copy_row(FamilyWalk walk, std::int64_t begin, std::int64_t end, std::int64_
       count = left / family.length;
       rest = left - count * family.length;
     }
-    if (count > 0) copier.segments(base, local, family.length, count, distance);
-    if (rest > 0) copier.segments(base, local + count * distance, rest, 1, 0);
+    if (count > 0) copier.runs(base, local, family.length, count, distance);
+    if (rest > 0) copier.runs(base, local + count * distance, rest, 1, 0);
     left -= count * family.length + rest;
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Copies between a local array and packed memory, straight from an intersection: the segments that
-/// it holds for the fastest dimension are the table of what to copy in every row.
+/// Copies between a local array and packed memory, straight from an intersection: the families of
+/// the fastest dimension are the table of what to copy in every row.
 
 #include "geometry/intersection.hpp"
 

@@ -13,17 +13,17 @@ namespace {
 using bench::IndexAlgorithm;
 using layout::Dimension;
 using layout::DimensionPair;
-using layout::SegmentFamily;
+using layout::IndexFamily;
 
 struct Found {
   std::int64_t operations = 0;
-  std::vector<SegmentFamily> families;
+  std::vector<IndexFamily> families;
 };
 
 Found found(const DimensionPair& pair, int coordinate, IndexAlgorithm algorithm) {
   Found found;
   found.operations = walk(pair, coordinate, algorithm,
-                          [&](const SegmentFamily& family) { found.families.push_back(family); });
+                          [&](const IndexFamily& family) { found.families.push_back(family); });
   return found;
 }
 
@@ -46,7 +46,7 @@ void for_the_study(Check&& check) {
 }
 
 /// Whether two families of own blocks inside one of their blocks could be one.
-bool continues(const DimensionPair& pair, const SegmentFamily& first, const SegmentFamily& next) {
+bool continues(const DimensionPair& pair, const IndexFamily& first, const IndexFamily& next) {
   return first.length == pair.mine.block && next.length == pair.mine.block &&
          next.position == first.position + first.count * pair.mine.stride &&
          next.position / pair.theirs.block == first.position / pair.theirs.block;
@@ -57,7 +57,7 @@ TEST(Operations, OfAspenAreAtMostTwoPerFamilyItReturnsOnAllGridsOfTheStudy) {
     const Found aspen = found(pair, coordinate, IndexAlgorithm::aspen);
     ASSERT_LE(aspen.operations, 2 * static_cast<std::int64_t>(aspen.families.size()));
     for (std::size_t f = 0; f < aspen.families.size(); ++f) {
-      const SegmentFamily& family = aspen.families[f];
+      const IndexFamily& family = aspen.families[f];
       ASSERT_LT(family.position, pair.extent) << "nothing is looked for behind it";
       ASSERT_EQ((family.position / pair.theirs.block + pair.theirs.first_rank) % pair.theirs.ranks,
                 family.peer);
@@ -67,8 +67,8 @@ TEST(Operations, OfAspenAreAtMostTwoPerFamilyItReturnsOnAllGridsOfTheStudy) {
     }
     // And no family is there twice: together they are the indices of the coordinate in a period.
     std::int64_t indices = 0;
-    for (const SegmentFamily& family : aspen.families) {
-      const std::int64_t stride = pair.segment_stride();
+    for (const IndexFamily& family : aspen.families) {
+      const std::int64_t stride = pair.family_stride();
       for (std::int64_t k = 0; k < family.count; ++k)
         indices +=
             std::clamp<std::int64_t>(pair.extent - family.position - k * stride, 0, family.length);

@@ -185,23 +185,23 @@ TEST(RandomLayouts, AgreeWithTheOracleOnEveryElementOfEveryPair) {
 }
 
 TEST(RandomLayouts, OperationsOfAspenAreAtMostTwoPerFamily) {
-  for_random_layouts(
-      some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts&) {
-        for (std::size_t d = 0; d < mine.dimensions(); ++d) {
-          const layout::DimensionPair pair(mine.dimension(d), theirs.dimension(d));
-          for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
-            std::int64_t families = 0;
-            std::int64_t segments = 0;
-            const std::int64_t operations =
-                walk_aspen(pair, coordinate, [&](const layout::SegmentFamily& family) {
-                  ++families;
-                  segments += family.count;
-                });
-            ASSERT_LE(operations, 2 * families);
-            ASSERT_LE(families, segments);
-          }
-        }
-      });
+  for_random_layouts(some_cases,
+                     [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts&) {
+                       for (std::size_t d = 0; d < mine.dimensions(); ++d) {
+                         const layout::DimensionPair pair(mine.dimension(d), theirs.dimension(d));
+                         for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
+                           std::int64_t families = 0;
+                           std::int64_t segments = 0;
+                           const std::int64_t operations =
+                               walk_aspen(pair, coordinate, [&](const layout::IndexFamily& family) {
+                                 ++families;
+                                 segments += family.count;
+                               });
+                           ASSERT_LE(operations, 2 * families);
+                           ASSERT_LE(families, segments);
+                         }
+                       }
+                     });
 }
 
 TEST(RandomLayouts, BothSidesMeetTheSameSequence) {

@@ -78,7 +78,7 @@ void expect_shared(const Side& mine, const Side& theirs, int ranks) {
       });
       ASSERT_EQ(found, expected) << "rank " << rank << ", peer " << peer;
       ASSERT_EQ(shared.count(peer), static_cast<std::int64_t>(expected.size()));
-      ASSERT_EQ(shared.segments(peer) == 0, expected.empty());
+      ASSERT_EQ(shared.families(peer) == 0, expected.empty());
     }
   }
 }
@@ -105,7 +105,7 @@ TEST(SharedObjects, OfManyObjectsAreDescribedByFewSegments) {
   std::uint64_t segments = 0;
   for (int peer = 0; peer < 50; ++peer) {
     count += shared.count(peer);
-    segments += shared.segments(peer);
+    segments += shared.families(peer);
   }
   EXPECT_EQ(count, before.count(5));
   EXPECT_EQ(layout::shared_period(before, after), 4800);

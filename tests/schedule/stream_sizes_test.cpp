@@ -88,7 +88,7 @@ TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
 StreamLimits shared(StreamLimits limits, std::size_t peers, bool is_kept = false) {
   limits.may_share = true;
   limits.node_bytes =
-      std::min(node_segment_bytes(limits, peers), useful_segment_bytes(limits, is_kept));
+      std::min(node_memory_bytes(limits, peers), useful_node_bytes(limits, is_kept));
   limits.shares_memory = limits.node_bytes > 0;
   if (limits.shares_memory) limits.blocks_received_on_node = limits.blocks_received / 2;
   if (limits.shares_memory) limits.blocks_sent_on_node = limits.blocks_sent / 3;
@@ -114,11 +114,11 @@ TEST(StreamSizes, SegmentsAreSmallWhereLittleArrives) {
   StreamLimits limits;
   limits.budget_bytes = std::size_t{64} << 20;
   limits.block_bytes = 64;
-  std::size_t before = useful_segment_bytes(limits, false);
+  std::size_t before = useful_node_bytes(limits, false);
   EXPECT_EQ(before, std::size_t{256} << 10) << "to take turns in, even for one block";
   for (std::uint64_t blocks = 1; blocks < (std::uint64_t{1} << 30); blocks *= 2) {
     limits.blocks_received = blocks;
-    const std::size_t bytes = useful_segment_bytes(limits, false);
+    const std::size_t bytes = useful_node_bytes(limits, false);
     EXPECT_GE(bytes, before);
     before = bytes;
   }
@@ -134,7 +134,7 @@ TEST(StreamSizes, ASegmentThatIsKeptHasRoomForAllInOneMessage) {
     const std::uint64_t one =
         std::min(limits.blocks_received, (std::uint64_t{256} << 10) / limits.block_bytes);
     EXPECT_GE(stream_sizes(shared(limits, 1, true)).node_blocks, one) << bytes;
-    EXPECT_TRUE(repays_segment(limits, true));
+    EXPECT_TRUE(repays_sharing(limits, true));
   }
 }
 
@@ -142,9 +142,9 @@ TEST(StreamSizes, ASegmentForOnePlanPaysWhereItIsFilledOften) {
   StreamLimits limits;
   limits.block_bytes = 64;
   limits.blocks_received = (std::uint64_t{8} << 20) / 64;  // 32 times 256 KiB
-  EXPECT_TRUE(repays_segment(limits, false));
+  EXPECT_TRUE(repays_sharing(limits, false));
   --limits.blocks_received;
-  EXPECT_FALSE(repays_segment(limits, false));
+  EXPECT_FALSE(repays_sharing(limits, false));
 }
 
 TEST(StreamSizes, MessagesHaveAQuarterOfAMiBUnlessTheUserWishesOtherwise) {
@@ -197,7 +197,7 @@ TEST(StreamSizes, AShiftOfHalfOfTheBudgetHasRoomBesideSegments) {
   limits.waiting = shift_blocks(limits.block_bytes, 16'384, 16'384, 1, 0);
   EXPECT_EQ(limits.waiting, 32U);
   EXPECT_LT(limits.waiting, room_to_wait(limits));
-  EXPECT_GE(node_segment_bytes(limits, 1), std::size_t{128} << 10);
+  EXPECT_GE(node_memory_bytes(limits, 1), std::size_t{128} << 10);
 }
 
 TEST(ProportionalQueue, ServesTheSmallestFractionFirst) {

@@ -21,7 +21,7 @@ std::vector<int> everyone_else() {
 class NodeMemories : public testing::Test {
  protected:
   void SetUp() override {
-    const storage::SharedSegment probe = storage::SharedSegment::create(4096);
+    const storage::SharedMemory probe = storage::SharedMemory::create(4096);
     if (!all_ranks(machine_identity() != 0 && probe.data() != nullptr))
       GTEST_SKIP() << "no memory to share on this system";
   }

@@ -41,7 +41,7 @@ class OrderedReceiver {
                     schedule::most_credits_of_a_pair * flows.incoming.size());
   }
 
-  /// What it allocates, where a segment of so many bytes is shared inside the node.
+  /// What it allocates, where so many bytes are shared inside the node.
   [[nodiscard]] static std::uint64_t state_bytes(const Options& options, const BlockTraits& blocks,
                                                  const plan::Flows& flows,
                                                  const schedule::OrderedSizes& sizes,
@@ -131,8 +131,7 @@ class OrderedReceiver {
     bool is_detour = false;  ///< of a rank of the node, and not through its memory
   };
 
-  /// Messages that the list has to hold, where a segment of so many bytes is shared inside the
-  /// node.
+  /// Messages that the list has to hold, where so many bytes are shared inside the node.
   static std::size_t list_length(const Options& options, const BlockTraits& blocks,
                                  const plan::Flows& flows, const schedule::OrderedSizes& sizes,
                                  std::size_t node_bytes) {

@@ -63,7 +63,7 @@ class PhasedMemory {
   }
 
   /// A run of free extra slots to receive into, at most `most`; empty when there is none.
-  /// @param on_node  The sender writes into the segment, if it can.
+  /// @param on_node  The sender writes there itself, if it can.
   storage::SlotRun take_scratch(std::uint64_t most, bool on_node) {
     // Each kind is contiguous memory; where a message goes is all the same.
     const storage::SlotRun node{0, node_slots_};
@@ -223,7 +223,7 @@ class PhasedMemory {
   const plan::Flows& flows_;
   std::size_t block_bytes_;
   std::uint64_t most_waiting_;
-  std::uint64_t node_slots_;  ///< the first ones, in the segment that this rank offers
+  std::uint64_t node_slots_;  ///< the first ones, in memory offered inside the node
   std::byte* node_memory_;
   std::byte* scratch_ = nullptr;
   storage::SlotSet scratch_free_;

@@ -162,7 +162,7 @@ class SlotReceiver {
     std::uint32_t credited = 0;
     SlotIndex cursor = 0;  ///< at the next block to credit
     std::uint8_t in_flight = 0;
-    bool on_node = false;  ///< writes into the buffers of our segment
+    bool on_node = false;  ///< writes into the buffers of our shared memory
   };
 
   /// Where the blocks of a credit land.

@@ -272,7 +272,7 @@ std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const Grid
     const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
                              static_cast<int>(d));
     std::uint64_t families = 0;
-    walk_aspen(pair, grid_coordinates[d], [&families](const SegmentFamily&) { ++families; });
+    walk_aspen(pair, grid_coordinates[d], [&families](const IndexFamily&) { ++families; });
     bytes += families * sizeof(DimensionIntersection::Family) +
              (static_cast<std::uint64_t>(pair.theirs.ranks) + 1) * sizeof(std::int64_t);
   }

@@ -96,8 +96,8 @@ class IndexStudy {
   /// Memory at hand, as in the paper.
   void make_room(Ledger& ledger) {
     if (!is_scalapack()) {
-      operations_ = walk([this](const SegmentFamily&) { ++segments_; });
-      families_ = Array<SegmentFamily>(ledger, segments_);
+      operations_ = walk([this](const IndexFamily&) { ++segments_; });
+      families_ = Array<IndexFamily>(ledger, segments_);
       return;
     }
     std::size_t room = 0;
@@ -113,7 +113,7 @@ class IndexStudy {
   }
 
   /// What each coordinate of the local grid shares with every coordinate of the remote one, in each
-  /// dimension: Algorithm 1 of the paper. Calls sink(SegmentFamily). @return Operations.
+  /// dimension: Algorithm 1 of the paper. Calls sink(IndexFamily). @return Operations.
   template <class Sink>
   std::int64_t walk(Sink&& sink) const {
     std::int64_t operations = 0;
@@ -140,8 +140,8 @@ class IndexStudy {
 
   std::int64_t compute() {
     if (!is_scalapack()) {
-      SegmentFamily* next = families_.data();
-      return walk([&next](const SegmentFamily& family) { *next++ = family; });
+      IndexFamily* next = families_.data();
+      return walk([&next](const IndexFamily& family) { *next++ = family; });
     }
     std::int64_t found = 0;
     scan(intervals_.data(), [&found](std::size_t, int, int, int count) { found += count; });
@@ -197,7 +197,7 @@ class IndexStudy {
   IndexAlgorithm algorithm_;
   std::size_t segments_ = 0;
   std::int64_t operations_ = 0;
-  Array<SegmentFamily> families_;
+  Array<IndexFamily> families_;
   Array<SharedInterval> intervals_;  ///< of one pair of coordinates: ScaLAPACK uses them at once
   std::int64_t operations_done_ = 0;
   long long iterations_ = 1;

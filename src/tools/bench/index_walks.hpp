@@ -2,7 +2,7 @@
 #pragma once
 
 /// The algorithms that the ASPEN paper compares with its own, to find what one coordinate of mine
-/// shares with all coordinates of theirs. Each calls sink(SegmentFamily) for every family,
+/// shares with all coordinates of theirs. Each calls sink(IndexFamily) for every family,
 /// ascending by position for each peer, and returns its operations: block comparisons of CLASSICAL
 /// and FALLS, those of walk_aspen(). CLASSICAL finds the segments of the whole extent, the others
 /// those of the first period.
@@ -16,7 +16,7 @@
 namespace valet::bench {
 
 using layout::DimensionPair;
-using layout::SegmentFamily;
+using layout::IndexFamily;
 
 enum class IndexAlgorithm {
   classical,  ///< every own block against every block of every peer (ASPEN paper, section 4.2)
@@ -38,7 +38,7 @@ std::int64_t walk_classical(const DimensionPair& pair, std::int32_t coordinate, 
         ++operations;
         const std::int64_t left = std::max(own, other);
         const std::int64_t right = std::min(own + mine.block, other + theirs.block);
-        if (left < right) sink(SegmentFamily{left, local + (left - own), right - left, 1, peer});
+        if (left < right) sink(IndexFamily{left, local + (left - own), right - left, 1, peer});
       }
     local += mine.block;
   }
@@ -63,7 +63,7 @@ std::int64_t walk_falls(const DimensionPair& pair, std::int32_t coordinate, Sink
         ++operations;
         const std::int64_t left = std::max(own, other);
         const std::int64_t right = std::min(own + mine.block, other + theirs.block);
-        if (left < right) sink(SegmentFamily{left, local + (left - own), right - left, 1, peer});
+        if (left < right) sink(IndexFamily{left, local + (left - own), right - left, 1, peer});
         if (other + theirs.block > own + mine.block) break;
         unchecked = other + theirs.stride;
       }
@@ -97,9 +97,9 @@ inline std::vector<std::vector<Segment>> segments_of(const DimensionPair& pair, 
   std::int64_t local = 0;
   for (std::int64_t begin = 0; begin < pair.extent;
        begin += is_whole ? pair.extent : pair.period, local += pair.local_period())
-    walk(pair, coordinate, algorithm, [&](const SegmentFamily& family) {
+    walk(pair, coordinate, algorithm, [&](const IndexFamily& family) {
       for (std::int64_t k = 0; k < family.count; ++k) {
-        const std::int64_t position = begin + family.position + k * pair.segment_stride();
+        const std::int64_t position = begin + family.position + k * pair.family_stride();
         if (position < pair.extent)
           segments[static_cast<std::size_t>(family.peer)].push_back(
               {position, local + family.local + k * pair.local_stride(),

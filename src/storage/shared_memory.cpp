@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "storage/shared_segment.hpp"
+#include "storage/shared_memory.hpp"
 
 #include <cstring>
 #include <random>
@@ -33,21 +33,20 @@ std::uint64_t random_key() {
 
 }  // namespace
 
-SharedSegment SharedSegment::create(std::size_t bytes) {
+SharedMemory SharedMemory::create(std::size_t bytes) {
   if (!may_have_files_of(bytes)) return {};
-  SharedSegment segment(memfd_create("valet", MFD_CLOEXEC));
+  SharedMemory shared(memfd_create("valet", MFD_CLOEXEC));
   // Pages are taken now, where it can fail, and not at the first touch, where it is a signal.
-  if (segment.descriptor_ < 0 ||
-      posix_fallocate(segment.descriptor_, 0, static_cast<off_t>(bytes)) != 0 ||
-      !segment.map(bytes))
+  if (shared.descriptor_ < 0 ||
+      posix_fallocate(shared.descriptor_, 0, static_cast<off_t>(bytes)) != 0 || !shared.map(bytes))
     return {};
   const std::uint64_t key = random_key();
-  std::memcpy(segment.data_, &key, sizeof key);
-  return segment;
+  std::memcpy(shared.data_, &key, sizeof key);
+  return shared;
 }
 
 /// All pages at once, which costs half of what touching them one by one does.
-bool SharedSegment::map(std::size_t bytes) {
+bool SharedMemory::map(std::size_t bytes) {
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
   if (memory == MAP_FAILED) return false;
@@ -56,50 +55,50 @@ bool SharedSegment::map(std::size_t bytes) {
   return true;
 }
 
-SharedSegment SharedSegment::open(const SegmentHandle& handle) {
+SharedMemory SharedMemory::open(const SharedMemoryHandle& handle) {
   const std::string path =
       "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.descriptor);
   // Should this be some other file after all, then opening it must not wait, and it is not mapped.
-  SharedSegment segment(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  SharedMemory shared(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (segment.descriptor_ < 0 || fstat(segment.descriptor_, &status) != 0 ||
+  if (shared.descriptor_ < 0 || fstat(shared.descriptor_, &status) != 0 ||
       !S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != handle.bytes ||
-      !segment.map(handle.bytes) || segment.handle().key != handle.key)
+      !shared.map(handle.bytes) || shared.handle().key != handle.key)
     return {};
-  segment.close();
-  return segment;
+  shared.close();
+  return shared;
 }
 
-SegmentHandle SharedSegment::handle() const {
-  SegmentHandle handle{size_, static_cast<std::uint64_t>(getpid()),
-                       static_cast<std::uint64_t>(descriptor_), 0};
+SharedMemoryHandle SharedMemory::handle() const {
+  SharedMemoryHandle handle{size_, static_cast<std::uint64_t>(getpid()),
+                            static_cast<std::uint64_t>(descriptor_), 0};
   if (data_ == nullptr) return {};
   std::memcpy(&handle.key, data_, sizeof handle.key);
   return handle;
 }
 
-void SharedSegment::close() noexcept {
+void SharedMemory::close() noexcept {
   if (const int descriptor = std::exchange(descriptor_, -1); descriptor >= 0) ::close(descriptor);
 }
 
-SharedSegment::~SharedSegment() {
+SharedMemory::~SharedMemory() {
   close();
   if (data_ != nullptr) munmap(data_, size_);
 }
 #else
-SharedSegment SharedSegment::create(std::size_t) { return {}; }
-SharedSegment SharedSegment::open(const SegmentHandle&) { return {}; }
-SegmentHandle SharedSegment::handle() const { return {}; }
-void SharedSegment::close() noexcept {}
-SharedSegment::~SharedSegment() = default;
+SharedMemory SharedMemory::create(std::size_t) { return {}; }
+SharedMemory SharedMemory::open(const SharedMemoryHandle&) { return {}; }
+SharedMemoryHandle SharedMemory::handle() const { return {}; }
+void SharedMemory::close() noexcept {}
+SharedMemory::~SharedMemory() = default;
 #endif
 
-SharedSegment::SharedSegment(SharedSegment&& other) noexcept
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-SharedSegment& SharedSegment::operator=(SharedSegment other) noexcept {
+SharedMemory& SharedMemory::operator=(SharedMemory other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(descriptor_, other.descriptor_);

@@ -11,30 +11,30 @@
 
 namespace valet::storage {
 
-/// How a process of the same machine finds a segment; plain words, to be sent to it.
-struct SegmentHandle {
+/// How a process of the same machine finds the memory; plain words, to be sent to it.
+struct SharedMemoryHandle {
   std::uint64_t bytes = 0;  ///< 0: there is none
   std::uint64_t process = 0;
   std::uint64_t descriptor = 0;
-  std::uint64_t key = 0;  ///< the first word of the segment, until it is first written
+  std::uint64_t key = 0;  ///< the first word of the memory, until it is first written
 };
 
 /// A mapping of shared memory into this process, undone by the destructor; the memory is freed with
 /// its last mapping. All functions are local. Move-only.
-class SharedSegment {
+class SharedMemory {
  public:
-  SharedSegment() = default;
+  SharedMemory() = default;
   /// New memory of `bytes`, already backed by pages; empty where the system has none to give.
-  [[nodiscard]] static SharedSegment create(std::size_t bytes);
+  [[nodiscard]] static SharedMemory create(std::size_t bytes);
   /// The memory of a peer; empty where it cannot be reached.
-  [[nodiscard]] static SharedSegment open(const SegmentHandle& handle);
+  [[nodiscard]] static SharedMemory open(const SharedMemoryHandle& handle);
 
-  SharedSegment(SharedSegment&& other) noexcept;
-  SharedSegment& operator=(SharedSegment other) noexcept;
-  SharedSegment(const SharedSegment&) = delete;
-  ~SharedSegment();
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory other) noexcept;
+  SharedMemory(const SharedMemory&) = delete;
+  ~SharedMemory();
 
-  [[nodiscard]] SegmentHandle handle() const;
+  [[nodiscard]] SharedMemoryHandle handle() const;
   /// Ends the time in which other processes can open it.
   void close() noexcept;
 
@@ -42,7 +42,7 @@ class SharedSegment {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  explicit SharedSegment(int descriptor) : descriptor_(descriptor) {}
+  explicit SharedMemory(int descriptor) : descriptor_(descriptor) {}
   bool map(std::size_t bytes);
 
   std::byte* data_ = nullptr;
