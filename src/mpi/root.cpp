@@ -108,8 +108,8 @@ void broadcast_words(const Channel& channel, std::span<std::uint64_t> words) {
         "MPI_Bcast", root);
 }
 
-void stream_to_root(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
-                    const std::function<void(const TakeText&)>& produce, const TakeText& take) {
+void send_texts_to_root(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
+                        const std::function<void(const TakeText&)>& produce, const TakeText& take) {
   if (channel.rank() == root) return take_texts(channel, texts, buffer, take);
   if (!produce) return;
   const auto send = [&](std::span<const char> piece) {

@@ -63,10 +63,10 @@ using TakeText = std::function<void(std::span<const char>)>;
 ///                 half of such a buffer and not empty. Empty on the root and on ranks without
 ///                 text.
 /// @param take     take(piece) gets the pieces on the root.
-VALET_EXPORT void stream_to_root(const Channel& channel, std::uint64_t texts,
-                                 std::span<char> buffer,
-                                 const std::function<void(const TakeText&)>& produce,
-                                 const TakeText& take);
+VALET_EXPORT void send_texts_to_root(const Channel& channel, std::uint64_t texts,
+                                     std::span<char> buffer,
+                                     const std::function<void(const TakeText&)>& produce,
+                                     const TakeText& take);
 
 /// Seconds that now() of this rank is ahead of that of the root: the median of a few barriers, at
 /// the end of which all ranks look at their clocks. Collective.

@@ -87,9 +87,9 @@ void TraceFile::write_others(const mpi::Channel& channel, File& output, bool wri
       begin = 0;
     });
   };
-  mpi::stream_to_root(channel, texts, buffer,
-                      writes_itself ? std::function<void(const mpi::TakeText&)>() : send_all,
-                      [&](std::span<const char> text) { output.write(text); });
+  mpi::send_texts_to_root(channel, texts, buffer,
+                          writes_itself ? std::function<void(const mpi::TakeText&)>() : send_all,
+                          [&](std::span<const char> text) { output.write(text); });
 }
 
 void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& caption, File& output,
@@ -105,14 +105,14 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
   std::array<std::uint64_t, 2> sums{part, writes_itself ? 0U : 1U};
   const std::uint64_t offset = mpi::sum_of_lower(channel, part);
   mpi::sum(channel, sums);
-  const auto [parts, streaming] = sums;
+  const auto [parts, sending] = sums;
   if (writes_itself) {
     output.seek(offset);
     output.write(head);
     write_own(output, bytes);
   }
   if (is_root) output.seek(parts);
-  if (streaming > 0) write_others(channel, output, writes_itself, streaming);
+  if (sending > 0) write_others(channel, output, writes_itself, sending);
   if (is_root) output.write(closing);
 }
 

@@ -17,7 +17,7 @@ struct PageCut {
   std::uint64_t tail_bytes = 0;
 
   [[nodiscard]] std::uint64_t fragment_bytes() const { return head_bytes + tail_bytes; }
-  /// Scratch of a stream that is appended bit by bit: its head, and a buffer for a page or the
+  /// Scratch of a segment that is appended bit by bit: its head, and a buffer for a page or the
   /// tail.
   [[nodiscard]] std::uint64_t buffered_bytes(std::uint64_t page_bytes) const {
     return pages == 0 ? fragment_bytes() : head_bytes + page_bytes;

@@ -9,13 +9,13 @@
 /// them in Order::any, where each takes a hole that another one has just left, and then to bring
 /// all into order by one permutation inside the rank.
 ///
-/// Completeness. Before, the pages of all streams stand packed from slot 0 on, in slots of the
+/// Completeness. Before, the pages of all segments stand packed from slot 0 on, in slots of the
 /// memory; afterwards each has a slot of its own that lies within the bytes that the rank ends
 /// with, hence within the memory, too. In between they are in slots below the larger of the two
-/// numbers of pages. One page of scratch is the slot that has to be free: what engine/
-/// stream.cpp shows holds, whatever is free in the memory, nothing included. When all pages are in
-/// their slots, the bytes of heads and tails lie in slots of no page: nobody's any more, so they
-/// are received straight into place.
+/// numbers of pages. One page of scratch is the slot that has to be free: what engine/ stream.cpp
+/// shows holds, whatever is free in the memory, nothing included. When all pages are in their
+/// slots, the bytes of heads and tails lie in slots of no page: nobody's any more, so they are
+/// received straight into place.
 ///
 /// Memory beside the budget, with 32-bit indices: 16 bytes a page and three bitmaps at most.
 
@@ -230,7 +230,7 @@ class PageMove {
     });
   }
   /// Finds where the page of each slot is when the engine is done: pages that stay are there in the
-  /// order of their stream, others in the holes that they took.
+  /// order of their segment, others in the holes that they took.
   void list_origins(const plan::Flows& flows, const PageSide& to) {
     const int rank = state_.channel.rank();
     origins_ = Array<SlotIndex>(state_.ledger, slots_);

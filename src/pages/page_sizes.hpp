@@ -12,17 +12,17 @@
 namespace valet::pages {
 
 /// Pages that are buffered where memory is cut into them: what fills no page at either end of each
-/// stream, and two in transit.
-[[nodiscard]] constexpr std::uint64_t buffered_pages(std::uint64_t streams) {
-  return 2 * streams + 2;
+/// segment, and two in transit.
+[[nodiscard]] constexpr std::uint64_t buffered_pages(std::uint64_t segments) {
+  return 2 * segments + 2;
 }
 
 /// The largest page of which the buffered ones are half of a budget, a multiple of `unit`; the
 /// least page where that is more.
-[[nodiscard]] constexpr std::uint64_t page_for(std::uint64_t budget_bytes, std::uint64_t streams,
+[[nodiscard]] constexpr std::uint64_t page_for(std::uint64_t budget_bytes, std::uint64_t segments,
                                                std::uint64_t unit, std::uint64_t least) {
   const std::uint64_t page =
-      std::min<std::uint64_t>(detail::most_page_bytes, budget_bytes / 2 / buffered_pages(streams));
+      std::min<std::uint64_t>(detail::most_page_bytes, budget_bytes / 2 / buffered_pages(segments));
   return std::max(page / unit * unit, least);
 }
 
@@ -53,7 +53,7 @@ constexpr std::uint64_t least_ragged_page_bytes = 512;
 }
 /// @}
 
-/// @name All-to-alls, whose streams are one piece each
+/// @name All-to-alls, whose segments are one run each
 /// @{
 
 /// What decides how large pages are on one rank.

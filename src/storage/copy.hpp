@@ -43,14 +43,15 @@ void with_known_size(std::size_t bytes, Action&& action) {
 #if defined(VALET_STREAMING_STORES)
 
 /// Copies whole lines past the cache; `to` is aligned to one.
-inline void stream_lines(std::byte* to, const std::byte* from, std::size_t lines) {
+inline void copy_lines_past_cache(std::byte* to, const std::byte* from, std::size_t lines) {
   for (std::size_t part = 0; part < 4 * lines; ++part)
     _mm_stream_si128(reinterpret_cast<__m128i*>(to) + part,
                      _mm_loadu_si128(reinterpret_cast<const __m128i*>(from) + part));
 }
 /// The same in wider words, a sixth faster where the processor has them.
-__attribute__((target("avx2"))) inline void stream_lines_avx2(std::byte* to, const std::byte* from,
-                                                              std::size_t lines) {
+__attribute__((target("avx2"))) inline void copy_lines_past_cache_avx2(std::byte* to,
+                                                                       const std::byte* from,
+                                                                       std::size_t lines) {
   for (std::size_t part = 0; part < 2 * lines; ++part)
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + part,
                         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from) + part));
@@ -61,15 +62,15 @@ __attribute__((target("avx2"))) inline void stream_lines_avx2(std::byte* to, con
 /// in the cache of a core that shares no cache with the reader are fetched at a quarter of the
 /// speed of memory (measured on Zen 3: 256 MiB handed over in 128 KiB buffers took 110 to 170 ms
 /// through caches of different core complexes, 30 ms inside one, and 40 ms this way in both).
-/// stream_fence() ends a series of these.
-inline void stream_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+/// finish_past_cache() ends a series of these.
+inline void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(VALET_STREAMING_STORES)
   const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % cache_line_bytes;
   if (head + cache_line_bytes > bytes) return copy_bytes(to, from, bytes);
   std::memcpy(to, from, head);
   const std::size_t lines = (bytes - head) / cache_line_bytes;
   static const bool wide = __builtin_cpu_supports("avx2") != 0;
-  (wide ? stream_lines_avx2 : stream_lines)(to + head, from + head, lines);
+  (wide ? copy_lines_past_cache_avx2 : copy_lines_past_cache)(to + head, from + head, lines);
   const std::size_t done = head + lines * cache_line_bytes;
   std::memcpy(to + done, from + done, bytes - done);
 #else
@@ -77,7 +78,7 @@ inline void stream_bytes(std::byte* to, const std::byte* from, std::size_t bytes
 #endif
 }
 
-inline void stream_fence() {
+inline void finish_past_cache() {
 #if defined(VALET_STREAMING_STORES)
   _mm_sfence();
 #endif

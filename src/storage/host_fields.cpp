@@ -18,7 +18,7 @@ using detail::Packed;
 using detail::Rows;
 
 /// Less than this is not worth going past the cache.
-constexpr std::size_t worth_streaming_bytes = std::size_t{16} << 10;
+constexpr std::size_t worth_past_cache_bytes = std::size_t{16} << 10;
 /// Packed blocks that stay in the first-level cache while all fields are moved.
 constexpr std::size_t cached_bytes = std::size_t{8} << 10;
 
@@ -141,21 +141,21 @@ void HostFields::gather_batch(SlotList slots, std::size_t count, std::byte* pack
 /// buffer that stays in the first-level cache.
 void HostFields::gather_streaming(SlotList slots, std::byte* packed) const {
   if (dense_ != nullptr && is_run(slots)) {
-    detail::stream_bytes(packed, dense_ + slots.front() * block_bytes_,
-                         slots.size() * block_bytes_);
+    detail::copy_past_cache(packed, dense_ + slots.front() * block_bytes_,
+                            slots.size() * block_bytes_);
   } else if (std::array<std::byte, cached_bytes> together; 2 * block_bytes_ <= together.size()) {
     for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
       gather_batch(slots.subspan(first), count, together.data());
-      detail::stream_bytes(packed + first * block_bytes_, together.data(), count * block_bytes_);
+      detail::copy_past_cache(packed + first * block_bytes_, together.data(), count * block_bytes_);
     });
   } else {
     for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
       for (std::size_t k = 0; k < slots.size(); ++k)
-        detail::stream_bytes(packed + k * block_bytes_ + packed_offset, rows.at(slots[k]),
-                             rows.bytes);
+        detail::copy_past_cache(packed + k * block_bytes_ + packed_offset, rows.at(slots[k]),
+                                rows.bytes);
     });
   }
-  detail::stream_fence();
+  detail::finish_past_cache();
 }
 
 void HostFields::gather(SlotList from, std::byte* packed) {
@@ -168,7 +168,7 @@ void HostFields::gather(SlotList from, std::byte* packed) {
 }
 
 void HostFields::gather_past_cache(SlotList from, std::byte* packed) {
-  if (from.size() * block_bytes_ < worth_streaming_bytes) return gather(from, packed);
+  if (from.size() * block_bytes_ < worth_past_cache_bytes) return gather(from, packed);
   gather_streaming(from, packed);
 }
 
@@ -176,8 +176,8 @@ void HostFields::gather_past_cache(SlotList from, std::byte* packed) {
 /// fit the cache they are there already.
 void HostFields::write_run(std::byte* to, const std::byte* from, std::size_t bytes) const {
   if (slots_ * block_bytes_ <= core_cache_bytes()) return detail::copy_bytes(to, from, bytes);
-  detail::stream_bytes(to, from, bytes);
-  detail::stream_fence();
+  detail::copy_past_cache(to, from, bytes);
+  detail::finish_past_cache();
 }
 
 void HostFields::scatter(const std::byte* packed, SlotList to) {
@@ -186,7 +186,7 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
   for_each_batch(to.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
     const std::byte* const batch = packed + first * block_bytes_;
     for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
-      if (rows.bytes >= worth_streaming_bytes / 16) {
+      if (rows.bytes >= worth_past_cache_bytes / 16) {
         for (std::size_t k = 0; k < count; ++k)
           write_run(rows.at(to[first + k]), batch + k * block_bytes_ + packed_offset, rows.bytes);
         return;

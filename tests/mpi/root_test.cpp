@@ -33,7 +33,7 @@ std::vector<std::string> lines_at_root(const Channel& channel, HasText&& has_tex
       for (int number = 0; number < lines; ++number) send(line_of(rank(), number));
     };
   std::vector<std::string> all;
-  stream_to_root(channel, texts, buffer, produce, [&](std::span<const char> piece) {
+  send_texts_to_root(channel, texts, buffer, produce, [&](std::span<const char> piece) {
     EXPECT_LE(piece.size(), piece_bytes);
     all.emplace_back(piece.begin(), piece.end());
   });
@@ -93,7 +93,7 @@ TEST(StreamToRoot, DoesNotWaitForARankThatIsLate) {
       for (int number = 0; number < lines; ++number) send(line_of(rank(), number));
     };
   std::vector<std::string> all;
-  stream_to_root(channel, 2, buffer, produce, [&](std::span<const char> piece) {
+  send_texts_to_root(channel, 2, buffer, produce, [&](std::span<const char> piece) {
     all.emplace_back(piece.begin(), piece.end());
     if (all.size() == lines) PMPI_Send(nullptr, 0, MPI_CHAR, 1, go, MPI_COMM_WORLD);
   });

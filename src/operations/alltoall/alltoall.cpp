@@ -10,7 +10,7 @@
 #include "operations/alltoall/direct_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
 #include "pages/page_sizes.hpp"
-#include "pages/stream_move.hpp"
+#include "pages/segment_move.hpp"
 #include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
 #include "plan/planner.hpp"
@@ -349,8 +349,8 @@ class Alltoall {
     return report;
   }
 
-  /// Moves pages, which fit all ranks: what goes to a rank is a stream of one piece, and the buffer
-  /// has one after the other. Collective.
+  /// Moves pages, which fit all ranks: what goes to a rank is a segment, and the buffer has one
+  /// after the other. Collective.
   Report move_pages(std::uint64_t page) {
     swaps_.reset();
     state_->limit_budget(budget_ - static_cast<std::size_t>(page_overhead_bytes(limits_, page)));
@@ -359,11 +359,11 @@ class Alltoall {
         "all-to-all by stream",
         operations::sum_of_others(sent_, self_) + operations::sum_of_others(received_, self_),
         buffer_.element_bytes);
-    pages::StreamMove move(std::move(state_), frame_.ledger, static_cast<std::byte*>(buffer_.data),
-                           page, true);
+    pages::SegmentMove move(std::move(state_), frame_.ledger, static_cast<std::byte*>(buffer_.data),
+                            page, true);
     list_segments(move);
     if (!options_.any_order) move.exchange_begins();
-    pages::PageStreams& outgoing = move.outgoing();
+    pages::PageSegments& outgoing = move.outgoing();
     Array<std::byte> fragments;
     const auto no_memory = [] {
       return diagnose(ErrorCode::out_of_memory,
@@ -394,7 +394,7 @@ class Alltoall {
   }
 
   /// Where segments begin takes the place of how long they are, in the memory, too.
-  void list_segments(pages::StreamMove& move) {
+  void list_segments(pages::SegmentMove& move) {
     move.incoming().reserve(operations::count_used(received_));
     std::uint64_t begin = 0, first_page = 0;
     for (std::size_t r = 0; r < received_.size(); ++r) {

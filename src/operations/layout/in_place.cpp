@@ -5,7 +5,7 @@
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "operations/layout/owner_streams.hpp"
+#include "operations/layout/owner_segments.hpp"
 #include "pages/page_move.hpp"
 #include "pages/page_sizes.hpp"
 #include <valet/redistribute.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 using detail::most_page_bytes;
 using layout::GridSide;
-using layout::OwnerStreams;
+using layout::OwnerSegments;
 using pages::Segment;
 using pages::sum_of_others;
 
@@ -42,7 +42,7 @@ struct PageNeeds {
   [[nodiscard]] std::uint64_t list_bytes(std::uint64_t page) const {
     constexpr std::uint64_t plan_bytes = 16;
     const std::uint64_t out = out_bytes / page, in = in_bytes / page;
-    return OwnerStreams::list_bytes(out_peers + in_peers, out + in, ranks) +
+    return OwnerSegments::list_bytes(out_peers + in_peers, out + in, ranks) +
            plan_bytes * std::max(out, in);
   }
   /// With pages of this size, which suit all ranks, at most. Buffers count as if pages were as
@@ -140,12 +140,12 @@ class InPlace : layout::LayoutCall {
   [[nodiscard]] std::uint64_t elements() const {
     return static_cast<std::uint64_t>(from.elements() + to.elements());
   }
-  [[nodiscard]] std::uint64_t pages_of_others(const OwnerStreams& streams) const {
-    return sum_of_others(streams.segments(), state_.channel.rank(), &Segment::pages);
+  [[nodiscard]] std::uint64_t pages_of_others(const OwnerSegments& owned) const {
+    return sum_of_others(owned.segments(), state_.channel.rank(), &Segment::pages);
   }
-  [[nodiscard]] std::uint64_t elements_of_others(const OwnerStreams& streams) const {
-    return (pages::fragment_bytes_of_others(streams.segments(), state_.channel.rank()) +
-            pages_of_others(streams) * page_bytes_) /
+  [[nodiscard]] std::uint64_t elements_of_others(const OwnerSegments& owned) const {
+    return (pages::fragment_bytes_of_others(owned.segments(), state_.channel.rank()) +
+            pages_of_others(owned) * page_bytes_) /
            element_bytes;
   }
   /// What lists, and what fills no page, leave of the budget.
@@ -327,7 +327,7 @@ class InPlace : layout::LayoutCall {
   PageNeeds needs_;
   std::uint64_t budget_at_once_ = 0;  ///< enough on this rank for what moves at once
   std::size_t page_bytes_ = 1;
-  std::optional<OwnerStreams> leaving_, arriving_;
+  std::optional<OwnerSegments> leaving_, arriving_;
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// One arena on its way, as streams of blocks.
+/// One arena on its way, as segments of blocks.
 
 #include "base/lent_memory.hpp"
 #include "operations/ragged/arenas.hpp"
 #include "operations/ragged/plan_state.hpp"
-#include "pages/stream_move.hpp"
+#include "pages/segment_move.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,7 +37,7 @@ class ArenaMove {
   /// not those of the plan. Local.
   [[nodiscard]] bool list_pages(std::span<const int> ranks) {
     const std::span<const RankBlocks> peers = plan_.destinations.peers();
-    pages::PageStreams& outgoing = move_.outgoing();
+    pages::PageSegments& outgoing = move_.outgoing();
     outgoing.reserve(peers.size());
     for (std::size_t p = 0; p < peers.size(); ++p)
       outgoing.add(peers[p].rank, plan_.bytes_out.at(p, number_), plan_.starts_out.at(p, number_));
@@ -47,9 +47,10 @@ class ArenaMove {
     });
     outgoing.start_list();
     bool fits = true;
-    for_each_block(arena_, ranks, plan_.destinations, [&](std::size_t stream, std::uint64_t bytes) {
-      fits = fits && outgoing.list(stream, bytes);
-    });
+    for_each_block(arena_, ranks, plan_.destinations,
+                   [&](std::size_t segment, std::uint64_t bytes) {
+                     fits = fits && outgoing.list(segment, bytes);
+                   });
     return fits && outgoing.is_complete();
   }
   /// Scratch for heads and tails.
@@ -81,9 +82,10 @@ class ArenaMove {
       ~FreeExecutor() { executor.reset(); }
     } const free_executor{state().executor};
     return move_.run(fragments, [&] {
-      for_each_block(
-          arena_, ranks, plan_.destinations,
-          [&](std::size_t stream, std::uint64_t bytes) { move_.outgoing().append(stream, bytes); });
+      for_each_block(arena_, ranks, plan_.destinations,
+                     [&](std::size_t segment, std::uint64_t bytes) {
+                       move_.outgoing().append(segment, bytes);
+                     });
     });
   }
 
@@ -100,7 +102,7 @@ class ArenaMove {
   PlanState& plan_;
   const Arena& arena_;
   std::size_t number_;
-  pages::StreamMove move_;
+  pages::SegmentMove move_;
 };
 
 }  // namespace valet::ragged

@@ -224,8 +224,8 @@ class Planner {
       });
     exchange_rows(state_.incoming, starts_in_, outgoing(), state_.starts_out, state_.arenas.size());
   }
-  /// All pages of an arena that leave and arrive, beside lists and what buffers streams: of each no
-  /// more than its bytes or two pages.
+  /// All pages of an arena that leave and arrive, beside lists and what buffers segments: of each
+  /// no more than its bytes or two pages.
   [[nodiscard]] DirectNeed direct_need() {
     const std::uint64_t page = state_.page_bytes;
     std::uint64_t buffers = 0, pages = 0, most_buffers = 0, most_moved = 0;

@@ -3,29 +3,29 @@
 
 /// Bytes for several ranks into pages of one rank each, inside the memory that they are in.
 ///
-/// The bytes for one rank, piece after piece, are a stream. The rank that gets it says where it
-/// will begin in its memory, modulo the page. So the stream is cut where pages of that memory
-/// begin: a head that fills the rest of the page in which it begins, whole pages, a tail. Heads and
-/// tails wait in scratch until all pages are where they belong. Whole pages are what moves, as
-/// blocks of one size; page_move.hpp does that.
+/// The bytes for one rank, run after run, are a segment. The rank that gets it says where it will
+/// begin in its memory, modulo the page. So the segment is cut where pages of that memory begin: a
+/// head that fills the rest of the page in which it begins, whole pages, a tail. Heads and tails
+/// wait in scratch until all pages are where they belong. Whole pages are what moves, as blocks of
+/// one size; page_move.hpp does that.
 ///
 /// As in-place samplesort classifies (M. Axtmann, S. Witt, D. Ferizovic, P. Sanders, "In-Place
 /// Parallel Super Scalar Samplesort (IPS4o)", ESA 2017, section 4.1): one pass from front to back
-/// appends every piece to the buffer of its stream; a page that is full is written to the front of
+/// appends every run to the buffer of its segment; a page that is full is written to the front of
 /// the memory, behind those that were written before.
 ///
 /// Nothing is overwritten that is still to be read. When a page is full, r bytes have been read and
 /// w pages written. All that was read is in these pages, in heads, or in buffers, the full one
 /// among them: w * page + page <= r. So it is written to bytes that have been read. Where a page is
-/// a part of one piece it is not read into a buffer first: it moves from where it is, at or above
-/// w * page, to w * page, the lower bytes first.
+/// a part of one run it is not read into a buffer first: it moves from where it is, at or above w *
+/// page, to w * page, the lower bytes first.
 ///
-/// The way back is the same pass run backwards in time: pieces are taken from the end of streams
-/// and written from the back of the memory to its front. Then it is the bytes still to be written
-/// that hold all pages still to be read, by the same count.
+/// The way back is the same pass run backwards in time: runs are taken from the end of segments and
+/// written from the back of the memory to its front. Then it is the bytes still to be written that
+/// hold all pages still to be read, by the same count.
 ///
-/// Memory. A head is less than a page, and so is a buffer: two pages a stream, this rank's own
-/// included. A stream without whole pages begins in one page and ends in it or in the next: it is
+/// Memory. A head is less than a page, and so is a buffer: two pages a segment, this rank's own
+/// included. A segment without whole pages begins in one page and ends in it or in the next: it is
 /// less than two pages, and all head. Where each page went is 8 bytes a page.
 
 #include "base/assert.hpp"
@@ -41,27 +41,27 @@
 
 namespace valet::pages {
 
-/// The streams of one memory on one rank. All functions are local.
-class PageStreams {
+/// The segments of one memory on one rank. All functions are local.
+class PageSegments {
  public:
-  /// @param are_in_one_piece  Each stream is appended at once, so that only its tail is buffered.
-  PageStreams(Ledger& ledger, std::uint64_t page_bytes, bool are_in_one_piece = false)
+  /// @param are_single_runs  Each segment is appended at once, so that only its tail is buffered.
+  PageSegments(Ledger& ledger, std::uint64_t page_bytes, bool are_single_runs = false)
       : ledger_(ledger),
         page_bytes_(page_bytes),
-        are_in_one_piece_(are_in_one_piece),
+        are_single_runs_(are_single_runs),
         segments_(ledger),
-        streams_(ledger) {}
+        states_(ledger) {}
 
   /// @throws std::bad_alloc.
-  void reserve(std::size_t streams) {
-    segments_.reserve(streams);
-    streams_.reserve(streams);
+  void reserve(std::size_t count) {
+    segments_.reserve(count);
+    states_.reserve(count);
   }
-  /// Appends a stream for a rank above all so far.
+  /// Appends a segment for a rank above all so far.
   /// @param begin  Where it will start, modulo the page.
   void add(int rank, std::uint64_t bytes, std::uint64_t begin) {
     Segment& segment = segments_.emplace_back();
-    streams_.emplace_back();
+    states_.emplace_back();
     segment.rank = rank;
     segment.begin = begin;
     cut(segment, bytes);
@@ -72,14 +72,14 @@ class PageStreams {
     for (Segment& segment : segments_) cut(segment, segment.bytes(page_bytes_));
   }
 
-  /// What the lists of a stream take beside those of its pages.
-  static constexpr std::size_t bytes_of_stream = sizeof(Segment) + 5 * sizeof(std::uint64_t);
+  /// What the lists of a segment take beside those of its pages.
+  static constexpr std::size_t bytes_of_segment = sizeof(Segment) + 5 * sizeof(std::uint64_t);
 
   [[nodiscard]] std::span<Segment> segments() { return segments_; }
   [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
   /// The segments and where their pages stand, as far as that is listed.
   [[nodiscard]] PageSide side() { return {segments_, {slots_.data(), slots_.size()}}; }
-  /// Scratch for heads and buffers of all streams.
+  /// Scratch for heads and buffers of all segments.
   [[nodiscard]] std::uint64_t fragment_bytes() const { return fragment_bytes_; }
 
   /// @name The pass without the data: finds where each page will stand
@@ -89,24 +89,24 @@ class PageStreams {
   void start_list() {
     slots_ = Array<std::uint64_t>(ledger_, static_cast<std::size_t>(pages_));
     next_slot_ = 0;
-    for (std::size_t s = 0; s < streams_.size(); ++s) {
+    for (std::size_t s = 0; s < states_.size(); ++s) {
       const Segment& segment = segments_[s];
-      streams_[s].left = segment.bytes(page_bytes_);
-      streams_[s].room = segment.head_bytes + (segment.pages > 0 ? page_bytes_ : 1);
-      streams_[s].page = segment.first_page;
+      states_[s].left = segment.bytes(page_bytes_);
+      states_[s].room = segment.head_bytes + (segment.pages > 0 ? page_bytes_ : 1);
+      states_[s].page = segment.first_page;
     }
   }
-  /// The next bytes of the memory belong to a stream. False where it has not as many left.
-  [[nodiscard]] bool list(std::size_t stream, std::uint64_t bytes) {
-    if (stream >= streams_.size() || bytes > streams_[stream].left) return false;
-    streams_[stream].left -= bytes;
-    if (bytes >= streams_[stream].room) bytes = list_pages(stream, bytes);
-    streams_[stream].room -= bytes;
+  /// The next bytes of the memory belong to a segment. False where it has not as many left.
+  [[nodiscard]] bool list(std::size_t number, std::uint64_t bytes) {
+    if (number >= states_.size() || bytes > states_[number].left) return false;
+    states_[number].left -= bytes;
+    if (bytes >= states_[number].room) bytes = list_pages(number, bytes);
+    states_[number].room -= bytes;
     return true;
   }
-  /// Whether all streams have all their bytes.
+  /// Whether all segments have all their bytes.
   [[nodiscard]] bool is_complete() const {
-    return std::ranges::all_of(streams_, [](const Stream& stream) { return stream.left == 0; });
+    return std::ranges::all_of(states_, [](const SegmentState& state) { return state.left == 0; });
   }
   void free_list() { slots_ = {}; }
   /// @}
@@ -119,12 +119,12 @@ class PageStreams {
     provide(scratch);
     from_ = to_ = data;
   }
-  /// The next bytes of the memory belong to a stream. As list() was told, or one stream after the
+  /// The next bytes of the memory belong to a segment. As list() was told, or one segment after the
   /// other.
-  void append(std::size_t stream, std::uint64_t bytes) {
-    std::byte*& next = streams_[stream].next;
-    std::byte* const buffer = streams_[stream].fragments + segments_[stream].head_bytes;
-    // A stream without whole pages is all head, and never full.
+  void append(std::size_t number, std::uint64_t bytes) {
+    std::byte*& next = states_[number].next;
+    std::byte* const buffer = states_[number].fragments + segments_[number].head_bytes;
+    // A segment without whole pages is all head, and never full.
     std::byte* const full = buffer + page_bytes_;
     while (bytes > 0) {
       if (next == buffer && bytes >= page_bytes_) {
@@ -146,24 +146,24 @@ class PageStreams {
       next = buffer;
     }
   }
-  /// Head and tail of a stream when all is appended, one behind the other.
-  [[nodiscard]] std::span<std::byte> fragments_of(std::size_t stream) {
-    return {streams_[stream].fragments,
-            static_cast<std::size_t>(segments_[stream].fragment_bytes())};
+  /// Head and tail of a segment when all is appended, one behind the other.
+  [[nodiscard]] std::span<std::byte> fragments_of(std::size_t number) {
+    return {states_[number].fragments,
+            static_cast<std::size_t>(segments_[number].fragment_bytes())};
   }
   /// @}
 
   /// @name The pass with the data, backwards
-  /// For streams that are listed and begin where a page does.
+  /// For segments that are listed and begin where a page does.
   /// @{
 
-  /// @param scratch  fragment_bytes(); fragments_of() a stream then are its tail, which is to be
+  /// @param scratch  fragment_bytes(); fragments_of() a segment then are its tail, which is to be
   ///                 brought there before the pass.
   void provide(std::span<std::byte> scratch) {
     VALET_ASSERT(scratch.size() >= fragment_bytes_);
     std::byte* fragments = scratch.data();
     for (std::size_t s = 0; s < segments_.size(); ++s) {
-      streams_[s].next = streams_[s].fragments = fragments;
+      states_[s].next = states_[s].fragments = fragments;
       fragments += scratch_of(segments_[s]);
     }
   }
@@ -172,17 +172,17 @@ class PageStreams {
     to_ = data + bytes;
     for (std::size_t s = 0; s < segments_.size(); ++s) {
       VALET_ASSERT(segments_[s].begin == 0 && segments_[s].pages * segments_[s].head_bytes == 0);
-      streams_[s].page = segments_[s].first_page + segments_[s].pages;
-      streams_[s].next = streams_[s].fragments + segments_[s].fragment_bytes();
+      states_[s].page = segments_[s].first_page + segments_[s].pages;
+      states_[s].next = states_[s].fragments + segments_[s].fragment_bytes();
     }
   }
-  /// The last bytes of a stream that are left come before those of the last call.
-  void take(std::size_t stream, std::uint64_t bytes) {
-    std::byte* const buffer = streams_[stream].fragments;
-    std::byte*& next = streams_[stream].next;
+  /// The last bytes of a segment that are left come before those of the last call.
+  void take(std::size_t number, std::uint64_t bytes) {
+    std::byte* const buffer = states_[number].fragments;
+    std::byte*& next = states_[number].next;
     while (bytes > 0) {
       if (next == buffer) {
-        const std::byte* const page = data_ + slots_[--streams_[stream].page] * page_bytes_;
+        const std::byte* const page = data_ + slots_[--states_[number].page] * page_bytes_;
         if (bytes >= page_bytes_) {
           to_ -= page_bytes_;
           bytes -= page_bytes_;
@@ -202,7 +202,7 @@ class PageStreams {
   /// @}
 
  private:
-  struct Stream {
+  struct SegmentState {
     std::uint64_t left = 0;          ///< bytes to be listed
     std::uint64_t room = 0;          ///< bytes until the next page is full
     std::uint64_t page = 0;          ///< the next to be full; backwards: behind the next
@@ -217,11 +217,11 @@ class PageStreams {
   }
   /// For its head and a buffer.
   [[nodiscard]] std::uint64_t scratch_of(const Segment& segment) const {
-    return are_in_one_piece_ ? segment.fragment_bytes() : segment.buffered_bytes(page_bytes_);
+    return are_single_runs_ ? segment.fragment_bytes() : segment.buffered_bytes(page_bytes_);
   }
   /// Lists the pages that these bytes fill; returns those that begin another one.
-  std::uint64_t list_pages(std::size_t stream, std::uint64_t bytes) {
-    Stream& filled = streams_[stream];
+  std::uint64_t list_pages(std::size_t number, std::uint64_t bytes) {
+    SegmentState& filled = states_[number];
     bytes -= filled.room;
     for (std::uint64_t full = 1 + bytes / page_bytes_; full > 0; --full)
       slots_[filled.page++] = next_slot_++;
@@ -236,9 +236,9 @@ class PageStreams {
 
   Ledger& ledger_;
   std::uint64_t page_bytes_;
-  bool are_in_one_piece_;
+  bool are_single_runs_;
   Vector<Segment> segments_;
-  Vector<Stream> streams_;
+  Vector<SegmentState> states_;
   std::uint64_t pages_ = 0;
   std::uint64_t fragment_bytes_ = 0;
   std::uint64_t next_slot_ = 0;

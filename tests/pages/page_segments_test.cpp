@@ -3,7 +3,7 @@
 // Pure: what is classified stands where the list says, heads and tails are what fills no page, and
 // scratch is at most two pages a stream.
 
-#include "pages/page_streams.hpp"
+#include "pages/page_segments.hpp"
 
 #include "pages/page_sizes.hpp"
 #include "testing.hpp"
@@ -17,7 +17,7 @@ struct Piece {
 };
 
 /// Bytes of a stream in order, taken together again from its fragments and its pages.
-std::vector<std::byte> reassembled(PageStreams& streams, std::size_t s,
+std::vector<std::byte> reassembled(PageSegments& streams, std::size_t s,
                                    const std::vector<std::byte>& arena, std::uint64_t page) {
   const Segment& stream = streams.segments()[s];
   const std::span<const std::byte> fragments = streams.fragments_of(s);
@@ -52,7 +52,7 @@ void expect_streams(std::uint64_t seed) {
     }
   }
   Ledger ledger;
-  PageStreams streams(ledger, page);
+  PageSegments streams(ledger, page);
   for (std::size_t s = 0; s < count; ++s)
     streams.add(static_cast<int>(s), content[s].size(), pick(0, page - 1));
   EXPECT_LE(streams.fragment_bytes(), 2 * page * count);
@@ -66,7 +66,7 @@ void expect_streams(std::uint64_t seed) {
     ASSERT_EQ(reassembled(streams, s, arena, page), content[s]);
 }
 
-TEST(PageStreams, KeepEveryByteInOrderWhereverTheyBegin) {
+TEST(PageSegments, KeepEveryByteInOrderWhereverTheyBegin) {
   constexpr std::uint64_t first = 20260101, cases = 20'000;
   for (std::uint64_t k = 0; k < cases; ++k) {
     SCOPED_TRACE("seed " + std::to_string(first + k));
@@ -76,7 +76,7 @@ TEST(PageStreams, KeepEveryByteInOrderWhereverTheyBegin) {
 }
 
 // What a pass has brought into pages, the pass backwards brings to where it was.
-TEST(PageStreams, GoBackTheWayTheyCame) {
+TEST(PageSegments, GoBackTheWayTheyCame) {
   constexpr std::uint64_t first = 20260201, cases = 20'000;
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     std::mt19937_64 random(seed);
@@ -96,7 +96,7 @@ TEST(PageStreams, GoBackTheWayTheyCame) {
     for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
     const std::vector<std::byte> before = memory;
     Ledger ledger;
-    PageStreams streams(ledger, page);
+    PageSegments streams(ledger, page);
     for (std::size_t s = 0; s < count; ++s) streams.add(static_cast<int>(s), bytes[s], 0);
     streams.start_list();
     for (const Piece& piece : pieces) ASSERT_TRUE(streams.list(piece.stream, piece.bytes));
@@ -114,9 +114,9 @@ TEST(PageStreams, GoBackTheWayTheyCame) {
   }
 }
 
-TEST(PageStreams, TellWhetherTheListHasOtherBytesThanWerePlanned) {
+TEST(PageSegments, TellWhetherTheListHasOtherBytesThanWerePlanned) {
   Ledger ledger;
-  PageStreams streams(ledger, 64);
+  PageSegments streams(ledger, 64);
   streams.add(0, 200, 10);
   streams.add(3, 0, 0);
   streams.start_list();
@@ -129,12 +129,12 @@ TEST(PageStreams, TellWhetherTheListHasOtherBytesThanWerePlanned) {
   EXPECT_TRUE(streams.is_complete());
 }
 
-TEST(PageStreams, MoveAPageOfOneBlockWithoutABuffer) {
+TEST(PageSegments, MoveAPageOfOneBlockWithoutABuffer) {
   Ledger ledger;
   std::vector<std::byte> arena(64 * 10);
   for (std::size_t b = 0; b < arena.size(); ++b) arena[b] = static_cast<std::byte>(b * 7 + b / 64);
   const std::vector<std::byte> before = arena;
-  PageStreams streams(ledger, 64);
+  PageSegments streams(ledger, 64);
   streams.add(0, arena.size(), 0);
   streams.start_list();
   ASSERT_TRUE(streams.list(0, arena.size()));

@@ -3,16 +3,16 @@
 
 /// Brings a rank's part into pages that belong to one peer each, inside its own memory, and back.
 ///
-/// The elements for a peer are a stream of pages/page_streams.hpp that begins where a
-/// page does. The order in which pages fill is known from the layouts. So the way back is the same
-/// pass run backwards in time, with pages that came from others in the places where this rank would
-/// have written them.
+/// The elements for a peer are a segment of pages/page_segments.hpp that begins where a page does.
+/// The order in which pages fill is known from the layouts. So the way back is the same pass run
+/// backwards in time, with pages that came from others in the places where this rank would have
+/// written them.
 
 #include "geometry/intersection.hpp"
 #include "geometry/owner_walk.hpp"
 #include "observe/observer.hpp"
 #include "operations/layout/layout_call.hpp"
-#include "pages/page_streams.hpp"
+#include "pages/page_segments.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,23 +22,23 @@
 
 namespace valet::layout {
 
-class OwnerStreams {
+class OwnerSegments {
  public:
   /// Finds where pages stand. @throws std::bad_alloc.
-  OwnerStreams(Ledger& ledger, const GridSide& mine, const GridSide& theirs, IndexOrder order,
-               std::size_t element_bytes, std::size_t page_bytes)
+  OwnerSegments(Ledger& ledger, const GridSide& mine, const GridSide& theirs, IndexOrder order,
+                std::size_t element_bytes, std::size_t page_bytes)
       : ledger_(ledger),
         mine_(mine),
         theirs_(theirs),
         order_(order),
         element_bytes_(element_bytes),
         page_bytes_(page_bytes),
-        streams_(ledger, page_bytes) {
+        segments_(ledger, page_bytes) {
     if (mine_.elements() == 0) return;
     list_peers();
-    streams_.start_list();
-    for_each_piece<Direction::forward>([&](std::size_t stream, std::uint64_t bytes) {
-      static_cast<void>(streams_.list(stream, bytes));
+    segments_.start_list();
+    for_each_piece<Direction::forward>([&](std::size_t segment, std::uint64_t bytes) {
+      static_cast<void>(segments_.list(segment, bytes));
     });
   }
 
@@ -46,38 +46,40 @@ class OwnerStreams {
   /// ranks of theirs.
   [[nodiscard]] static std::uint64_t list_bytes(std::uint64_t peers, std::uint64_t pages,
                                                 std::uint64_t ranks) {
-    return peers * (pages::PageStreams::bytes_of_stream + sizeof(GridPeer)) +
+    return peers * (pages::PageSegments::bytes_of_segment + sizeof(GridPeer)) +
            pages * sizeof(std::uint64_t) + ranks * sizeof(std::int32_t);
   }
 
-  [[nodiscard]] std::span<pages::Segment> segments() { return streams_.segments(); }
-  [[nodiscard]] std::span<const pages::Segment> segments() const { return streams_.segments(); }
-  [[nodiscard]] pages::PageSide side() { return streams_.side(); }
+  [[nodiscard]] std::span<pages::Segment> segments() { return segments_.segments(); }
+  [[nodiscard]] std::span<const pages::Segment> segments() const { return segments_.segments(); }
+  [[nodiscard]] pages::PageSide side() { return segments_.side(); }
   /// What does not fill a page: the last elements for a peer.
   [[nodiscard]] std::span<std::byte> fragments(const pages::Segment& segment) {
-    return streams_.fragments_of(static_cast<std::size_t>(&segment - segments().data()));
+    return segments_.fragments_of(static_cast<std::size_t>(&segment - segments().data()));
   }
 
   /// For what fills no page. @throws std::bad_alloc.
   void allocate_buffers() {
-    buffers_ = Array<std::byte>(ledger_, static_cast<std::size_t>(streams_.fragment_bytes()));
-    streams_.provide(buffers_);
+    buffers_ = Array<std::byte>(ledger_, static_cast<std::size_t>(segments_.fragment_bytes()));
+    segments_.provide(buffers_);
   }
   void free_buffers() { buffers_ = {}; }
 
   /// Into pages; what fills none is then in the buffers. The observer counts bytes.
   void into_pages(std::byte* part, const observe::Observer& observer) {
     if (segments().empty()) return;
-    streams_.start(part, buffers_);
-    move_pieces<Direction::forward>(
-        observer, [&](std::size_t stream, std::uint64_t bytes) { streams_.append(stream, bytes); });
+    segments_.start(part, buffers_);
+    move_pieces<Direction::forward>(observer, [&](std::size_t segment, std::uint64_t bytes) {
+      segments_.append(segment, bytes);
+    });
   }
   /// From pages, with the fragments in the buffers. Likewise.
   void from_pages(std::byte* part, const observe::Observer& observer) {
     if (segments().empty()) return;
-    streams_.start_back(part, static_cast<std::uint64_t>(mine_.elements()) * element_bytes_);
-    move_pieces<Direction::backward>(
-        observer, [&](std::size_t stream, std::uint64_t bytes) { streams_.take(stream, bytes); });
+    segments_.start_back(part, static_cast<std::uint64_t>(mine_.elements()) * element_bytes_);
+    move_pieces<Direction::backward>(observer, [&](std::size_t segment, std::uint64_t bytes) {
+      segments_.take(segment, bytes);
+    });
   }
 
  private:
@@ -94,7 +96,7 @@ class OwnerStreams {
     walk_owners<direction>(mine_.layout(), mine_.grid_rank, theirs_.layout(), order_,
                            [&](int grid_rank, std::int64_t length) {
                              const auto g = static_cast<std::size_t>(grid_rank);
-                             action(static_cast<std::size_t>(stream_of_[g]),
+                             action(static_cast<std::size_t>(segment_of_[g]),
                                     static_cast<std::uint64_t>(length) * element_bytes_);
                            });
   }
@@ -103,8 +105,8 @@ class OwnerStreams {
   template <Direction direction, class Action>
   void move_pieces(const observe::Observer& observer, Action&& action) const {
     std::uint64_t moved = 0;
-    for_each_piece<direction>([&](std::size_t stream, std::uint64_t bytes) {
-      action(stream, bytes);
+    for_each_piece<direction>([&](std::size_t segment, std::uint64_t bytes) {
+      action(segment, bytes);
       moved += bytes;
       if (moved >= page_bytes_) observer.moved(std::exchange(moved, 0));
     });
@@ -122,11 +124,11 @@ class OwnerStreams {
       peers.push_back(
           {theirs_.communicator_rank(g), g, static_cast<std::uint64_t>(shared.elements(g))});
     std::ranges::sort(peers, {}, &GridPeer::rank);
-    streams_.reserve(count);
-    stream_of_ = Array<std::int32_t>(ledger_, static_cast<std::size_t>(end));
+    segments_.reserve(count);
+    segment_of_ = Array<std::int32_t>(ledger_, static_cast<std::size_t>(end));
     for (std::size_t p = 0; p < count; ++p) {
-      stream_of_[static_cast<std::size_t>(peers[p].grid_rank)] = static_cast<std::int32_t>(p);
-      streams_.add(peers[p].rank, peers[p].elements * element_bytes_, 0);
+      segment_of_[static_cast<std::size_t>(peers[p].grid_rank)] = static_cast<std::int32_t>(p);
+      segments_.add(peers[p].rank, peers[p].elements * element_bytes_, 0);
     }
   }
 
@@ -135,8 +137,8 @@ class OwnerStreams {
   const GridSide& theirs_;
   IndexOrder order_;
   std::size_t element_bytes_, page_bytes_;
-  pages::PageStreams streams_;
-  Array<std::int32_t> stream_of_;  ///< by rank of their grid
+  pages::PageSegments segments_;
+  Array<std::int32_t> segment_of_;  ///< by rank of their grid
   Array<std::byte> buffers_;
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// One memory whose bytes go to several ranks, as streams of pieces: into pages, these to their
+/// One memory whose bytes go to several ranks, as segments of runs: into pages, these to their
 /// ranks, then heads and tails. An arena of blocks of different sizes is one, and the buffer of an
-/// all-to-all, each of whose streams is one piece. page_move.hpp says why that is complete, and
-/// what it needs.
+/// all-to-all, each of whose segments is one run. page_move.hpp says why that is complete, and what
+/// it needs.
 
 #include "mpi/check.hpp"
 #include "pages/page_move.hpp"
-#include "pages/page_streams.hpp"
+#include "pages/page_segments.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -23,25 +23,25 @@
 namespace valet::pages {
 
 /// One move on one rank.
-class StreamMove {
+class SegmentMove {
  public:
   /// @param state             Of a plan to be: channel, options and ledger are used.
-  /// @param ledger            Counts the lists of streams.
-  /// @param are_in_one_piece  As for PageStreams.
-  StreamMove(std::unique_ptr<plan::State> state, Ledger& ledger, std::byte* data,
-             std::uint64_t page_bytes, bool are_in_one_piece)
+  /// @param ledger            Counts the lists of segments.
+  /// @param are_single_runs  As for PageSegments.
+  SegmentMove(std::unique_ptr<plan::State> state, Ledger& ledger, std::byte* data,
+              std::uint64_t page_bytes, bool are_single_runs)
       : pages_(std::move(state)),
         ledger_(ledger),
         data_(data),
         page_bytes_(page_bytes),
-        outgoing_(ledger, page_bytes, are_in_one_piece),
+        outgoing_(ledger, page_bytes, are_single_runs),
         incoming_(ledger) {}
 
   [[nodiscard]] PageMove& pages() { return pages_; }
   [[nodiscard]] plan::State& state() { return pages_.state(); }
   /// What leaves, by rank; what stays is in it, too.
-  [[nodiscard]] PageStreams& outgoing() { return outgoing_; }
-  [[nodiscard]] const PageStreams& outgoing() const { return outgoing_; }
+  [[nodiscard]] PageSegments& outgoing() { return outgoing_; }
+  [[nodiscard]] const PageSegments& outgoing() const { return outgoing_; }
   /// What comes, likewise.
   [[nodiscard]] Vector<Segment>& incoming() { return incoming_; }
   /// Appends what comes from a rank above all so far.
@@ -79,8 +79,8 @@ class StreamMove {
   }
 
   /// Moves everything. Collective.
-  /// @param fragments  PageStreams::fragment_bytes() of what leaves.
-  /// @param append     Appends all pieces to the streams, from the first byte to the last.
+  /// @param fragments  PageSegments::fragment_bytes() of what leaves.
+  /// @param append     Appends all runs to the segments, from the first byte to the last.
   Report run(std::span<std::byte> fragments, const std::function<void()>& append) {
     const double start = mpi::now();
     double made = start;
@@ -133,7 +133,7 @@ class StreamMove {
   Ledger& ledger_;
   std::byte* data_;
   std::uint64_t page_bytes_;
-  PageStreams outgoing_;
+  PageSegments outgoing_;
   Vector<Segment> incoming_;  ///< ascending by rank, the own one among them
   PageOrder order_ = PageOrder::slots;
 };
