@@ -2,7 +2,7 @@
 #include "storage/loan.hpp"
 
 #include "base/sizes.hpp"
-#include "storage/pages.hpp"
+#include "storage/huge_pages.hpp"
 #include <valet/detail/host_fields.hpp>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool takes_any_memory(const StorageBackend& backend) {
 }  // namespace
 
 struct Loan::Memory {
-  explicit Memory(std::size_t size) : data(allocate_pages(size)), bytes(size) {}
+  explicit Memory(std::size_t size) : data(allocate_with_huge_pages(size)), bytes(size) {}
   Memory(const StorageBackend& backend, std::size_t size)
       : data(backend.allocate_scratch(size)), bytes(size), is_plain(false) {}
 

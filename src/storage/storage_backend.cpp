@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/sizes.hpp"
-#include "storage/pages.hpp"
+#include "storage/huge_pages.hpp"
 #include <valet/storage_backend.hpp>
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace valet {
 
-std::shared_ptr<std::byte> storage::allocate_pages(std::size_t bytes) {
+std::shared_ptr<std::byte> storage::allocate_with_huge_pages(std::size_t bytes) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   constexpr std::size_t page = 4096;
   void* memory = nullptr;
@@ -36,7 +36,7 @@ std::shared_ptr<std::byte> storage::allocate_pages(std::size_t bytes) {
 std::shared_ptr<std::byte> StorageBackend::allocate_scratch(std::size_t bytes) const {
   const std::size_t offset =
       reinterpret_cast<std::uintptr_t>(contiguous_data()) % detail::cache_line_bytes;
-  std::shared_ptr<std::byte> pages = storage::allocate_pages(bytes + offset);
+  std::shared_ptr<std::byte> pages = storage::allocate_with_huge_pages(bytes + offset);
   return {pages, pages.get() + offset};
 }
 

@@ -12,6 +12,6 @@ namespace valet::storage {
 /// large it asks for huge pages: inside a node the kernel pins the pages of the sender one by one,
 /// which takes as long as copying them, but whole huge pages at once. No more than `bytes` are
 /// asked of the system. @throws std::bad_alloc.
-[[nodiscard]] VALET_EXPORT std::shared_ptr<std::byte> allocate_pages(std::size_t bytes);
+[[nodiscard]] VALET_EXPORT std::shared_ptr<std::byte> allocate_with_huge_pages(std::size_t bytes);
 
 }  // namespace valet::storage

@@ -2,7 +2,7 @@
 
 // What is asked of the system for scratch, below operator new: no more than is counted.
 
-#include "storage/pages.hpp"
+#include "storage/huge_pages.hpp"
 
 #include "calls_of_valet.hpp"
 #include "testing.hpp"
@@ -40,7 +40,7 @@ TEST(Pages, AreNoMoreThanWasAskedFor) {
   for (const std::size_t bytes :
        {std::size_t{1}, std::size_t{5000}, huge_page, huge_page + 1, std::size_t{4'500'044}}) {
     asked_bytes = 0;
-    const auto memory = storage::allocate_pages(bytes);
+    const auto memory = storage::allocate_with_huge_pages(bytes);
     EXPECT_EQ(asked_bytes, bytes);
     EXPECT_EQ(asked_alignment, bytes < huge_page ? 4096 : huge_page);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.get()) % asked_alignment, 0U);
@@ -51,9 +51,9 @@ TEST(Pages, AreNoMoreThanWasAskedFor) {
 // As of operator new: the application may free something.
 TEST(Pages, AreAskedForAgainWhenTheNewHandlerReturns) {
   is_refused = true;
-  EXPECT_THROW(static_cast<void>(storage::allocate_pages(5000)), std::bad_alloc);
+  EXPECT_THROW(static_cast<void>(storage::allocate_with_huge_pages(5000)), std::bad_alloc);
   const std::new_handler before = std::set_new_handler([] { is_refused = false; });
-  EXPECT_NE(storage::allocate_pages(5000), nullptr);
+  EXPECT_NE(storage::allocate_with_huge_pages(5000), nullptr);
   std::set_new_handler(before);
 }
 
