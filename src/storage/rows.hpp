@@ -15,33 +15,33 @@
 
 namespace valet::detail {
 
-/// The size of a row of so many chunks, the last of which overlaps the one before where it has to.
-/// A call to memcpy takes longer than most rows.
-template <std::size_t chunk, std::size_t count>
-struct ChunkedBytes {
+/// The size of a row of so many words, the last of which overlaps the one before where it has to. A
+/// call to memcpy takes longer than most rows.
+template <std::size_t word, std::size_t count>
+struct BytesInWords {
   std::size_t bytes;
   operator std::size_t() const { return bytes; }
 };
-template <std::size_t chunk, std::size_t count>
-void copy_bytes(std::byte* to, const std::byte* from, ChunkedBytes<chunk, count> size) {
-  for (std::size_t k = 0; k + 1 < count; ++k) std::memcpy(to + k * chunk, from + k * chunk, chunk);
-  std::memcpy(to + size.bytes - chunk, from + size.bytes - chunk, chunk);
+template <std::size_t word, std::size_t count>
+void copy_bytes(std::byte* to, const std::byte* from, BytesInWords<word, count> size) {
+  for (std::size_t k = 0; k + 1 < count; ++k) std::memcpy(to + k * word, from + k * word, word);
+  std::memcpy(to + size.bytes - word, from + size.bytes - word, word);
 }
 
 /// Calls `action` with the size of a row, in a type that tells the compiler how to copy it where it
 /// is 128 bytes at most.
 template <class Action>
 void with_row_size(std::size_t bytes, Action&& action) {
-  constexpr std::size_t chunk = 16;
-  const auto chunked = [&]<std::size_t... more>(std::index_sequence<more...>) {
-    const auto is = [&]<std::size_t count>(ChunkedBytes<chunk, count> size) {
-      if (size > chunk * (count - 1) && size <= chunk * count) action(size);
+  constexpr std::size_t word = 16;
+  const auto in_words = [&]<std::size_t... more>(std::index_sequence<more...>) {
+    const auto is = [&]<std::size_t count>(BytesInWords<word, count> size) {
+      if (size > word * (count - 1) && size <= word * count) action(size);
     };
-    (is(ChunkedBytes<chunk, more + 2>{bytes}), ...);
+    (is(BytesInWords<word, more + 2>{bytes}), ...);
   };
-  if (bytes > chunk && bytes <= 8 * chunk) return chunked(std::make_index_sequence<7>());
-  if (bytes > 8 && bytes < 16) return action(ChunkedBytes<8, 2>{bytes});
-  if (bytes > 4 && bytes < 8) return action(ChunkedBytes<4, 2>{bytes});
+  if (bytes > word && bytes <= 8 * word) return in_words(std::make_index_sequence<7>());
+  if (bytes > 8 && bytes < 16) return action(BytesInWords<8, 2>{bytes});
+  if (bytes > 4 && bytes < 8) return action(BytesInWords<4, 2>{bytes});
   with_known_size<1, 2, 4, 8, 16>(bytes, action);
 }
 
@@ -70,8 +70,8 @@ template <class Size>
 constexpr std::size_t most_fetched_bytes = 2048;
 template <std::size_t bytes>
 constexpr std::size_t most_fetched_bytes<std::integral_constant<std::size_t, bytes>> = bytes;
-template <std::size_t chunk, std::size_t count>
-constexpr std::size_t most_fetched_bytes<ChunkedBytes<chunk, count>> = chunk* count;
+template <std::size_t word, std::size_t count>
+constexpr std::size_t most_fetched_bytes<BytesInWords<word, count>> = word* count;
 
 /// Fetches the lines of a row into the cache.
 template <bool writes, class Size>

@@ -71,7 +71,7 @@ class SortedExchange {
   }
 
   /// Which of BITONIC and PAIRWISE run() uses where `wish` is asked for, found by trying both on
-  /// the counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
+  /// the counts: PAIRWISE while no rank's table passes 4*P runs; with AlltoallMethod::swaps also
   /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
   /// Collective.
   /// @param enough_for_pages  A budget that is enough for pages on all ranks, in case that neither
@@ -103,7 +103,7 @@ class SortedExchange {
                           {scratch_.begin(), scratch_.size()},
                           sizes_.message_elements});
         exchange(*sequence, method);
-        if (sequence->gave_up() || elements_of(sequence->chunks()) != after_)
+        if (sequence->gave_up() || elements_of(sequence->runs()) != after_)
           throw Error(ErrorCode::internal, std::string(to_string(method)) + " ended elsewhere");
       } catch (...) {
         scratch_.leak();  // MPI may still read and write both
@@ -178,12 +178,12 @@ class SortedExchange {
   [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const {
     return method == AlltoallMethod::bitonic ? sizes_.most_anywhere : std::max(before_, after_);
   }
-  [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const {
+  [[nodiscard]] TableLimits limits(AlltoallMethod method) const {
     const auto ranks = static_cast<std::uint64_t>(channel_.size());
     return {.bytes = budget_bytes_ / 2 + table_bytes_beside_budget(),
-            .most_chunks = method == AlltoallMethod::pairwise
-                               ? 4 * ranks
-                               : std::numeric_limits<std::uint64_t>::max() / 64};
+            .most_runs = method == AlltoallMethod::pairwise
+                             ? 4 * ranks
+                             : std::numeric_limits<std::uint64_t>::max() / 64};
   }
   [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method) {
     auto sequence = std::make_unique<SwapSequence>(channel_, state_.ledger, limits(method),
@@ -201,12 +201,12 @@ class SortedExchange {
         at += all[destination];
         const std::uint64_t high = std::min(at, begin + free_before);
         const auto to = static_cast<std::int32_t>(destination);
-        each(Chunk{to, channel_.rank(), 0, sent_[destination]});
-        each(Chunk{to, free_slot, 0, high > low ? high - low : 0});
+        each(ElementRun{to, channel_.rank(), 0, sent_[destination]});
+        each(ElementRun{to, free_slot, 0, high > low ? high - low : 0});
       }
     };
     std::uint64_t size = 0;
-    for_each([&](const Chunk& chunk) { size += chunk.count > 0 ? 1 : 0; });
+    for_each([&](const ElementRun& run) { size += run.count > 0 ? 1 : 0; });
     sequence->start(size, for_each);
     return sequence;
   }
@@ -284,10 +284,10 @@ class SortedExchange {
   }
   /// A budget that holds all tables that the method does not give up.
   [[nodiscard]] std::uint64_t enough_for_tables(AlltoallMethod method) const {
-    const std::uint64_t chunks = method == AlltoallMethod::bitonic
-                                     ? most_bitonic_chunks(channel_.size())
-                                     : 2 * limits(method).most_chunks + 4;
-    const std::uint64_t bytes = 2 * sizeof(Chunk) * chunks;
+    const std::uint64_t runs = method == AlltoallMethod::bitonic
+                                   ? most_bitonic_runs(channel_.size())
+                                   : 2 * limits(method).most_runs + 4;
+    const std::uint64_t bytes = 2 * sizeof(ElementRun) * runs;
     return 2 * (bytes - std::min(bytes, table_bytes_beside_budget()));
   }
   /// Why a larger budget does not help, as far as is known.

@@ -18,7 +18,7 @@
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 #include "observe/observer.hpp"
-#include "operations/alltoall/chunks.hpp"
+#include "operations/alltoall/element_runs.hpp"
 #include "storage/block_merge.hpp"
 #include "storage/copy.hpp"
 #include <valet/report.hpp>
@@ -33,9 +33,9 @@
 namespace valet::operations {
 
 /// Memory that a sequence may use for tables, and the table beyond which it gives up.
-struct ChunkLimits {
+struct TableLimits {
   std::uint64_t bytes = 0;
-  std::uint64_t most_chunks = 0;
+  std::uint64_t most_runs = 0;
 };
 
 /// The elements of one rank, and scratch to move them with.
@@ -51,32 +51,32 @@ struct SwapMemory {
 /// MPI may still write to it.
 class SwapSequence {
  public:
-  SwapSequence(const mpi::Channel& channel, Ledger& ledger, ChunkLimits limits,
+  SwapSequence(const mpi::Channel& channel, Ledger& ledger, TableLimits limits,
                std::uint64_t swap_cost)
       : channel_(channel),
         ledger_(ledger),
         limits_(limits),
         swap_cost_(swap_cost),
-        chunks_(ledger),
+        runs_(ledger),
         theirs_(ledger),
         requests_(ledger, request_count, channel.hooks()) {}
 
-  /// The table to start from, of `size` chunks that each(append) names; gives up where it cannot be
+  /// The table to start from, of `size` runs that each(append) names; gives up where it cannot be
   /// held.
   template <class Each>
   void start(std::uint64_t size, Each&& each) {
-    if (size > limits_.most_chunks || 2 * size * sizeof(Chunk) > limits_.bytes) return give_up();
-    chunks_.reserve(size);
-    each([&](const Chunk& chunk) { append(chunks_, chunk); });
+    if (size > limits_.most_runs || 2 * size * sizeof(ElementRun) > limits_.bytes) return give_up();
+    runs_.reserve(size);
+    each([&](const ElementRun& run) { append(runs_, run); });
     note_sizes();
   }
   void attach(const SwapMemory& memory) { memory_ = memory; }
 
   [[nodiscard]] int rank() const { return channel_.rank(); }
   [[nodiscard]] int ranks() const { return channel_.size(); }
-  [[nodiscard]] Chunks& chunks() { return chunks_; }
+  [[nodiscard]] ElementRuns& runs() { return runs_; }
   /// The partner's table, after meet().
-  [[nodiscard]] std::span<const Chunk> theirs() const { return theirs_; }
+  [[nodiscard]] std::span<const ElementRun> theirs() const { return theirs_; }
   /// What has happened to it, or would have; its blocks are elements.
   [[nodiscard]] const Report& report() const { return report_; }
   /// Elements swapped one after the other until here, on all ranks, the costs of a swap included.
@@ -88,21 +88,21 @@ class SwapSequence {
 
   /// Exchanges tables with a rank that does the same. False when either gave up.
   [[nodiscard]] bool meet(int partner) {
-    // Both tables here, and the merged one, which may be as long as both and cut two chunks.
-    const std::uint64_t most = limits_.bytes / sizeof(Chunk) / 2;
-    const std::uint64_t taken = chunks_.size() + 4;
-    const Meeting& mine = my_meeting_ = {chunks_.size(), most > taken ? most - taken : 0, volume_,
-                                         gave_up_ ? 1U : 0U};
+    // Both tables here, and the merged one, which may be as long as both and cut two runs.
+    const std::uint64_t most = limits_.bytes / sizeof(ElementRun) / 2;
+    const std::uint64_t taken = runs_.size() + 4;
+    const Meeting& mine =
+        my_meeting_ = {runs_.size(), most > taken ? most - taken : 0, volume_, gave_up_ ? 1U : 0U};
     const Meeting& theirs = their_meeting_;
     exchange_meetings(partner);
     volume_ = std::max(mine.volume, theirs.volume) + swap_cost_;
     ++report_.swaps;
-    if (theirs.gave_up != 0 || mine.chunks > theirs.room || theirs.chunks > mine.room) give_up();
+    if (theirs.gave_up != 0 || mine.runs > theirs.room || theirs.runs > mine.room) give_up();
     if (gave_up_) return false;
-    theirs_ = Chunks(ledger_);
-    theirs_.reserve(theirs.chunks + 1);
-    theirs_.resize(theirs.chunks);
-    exchange(partner, mpi::tag_chunks, std::as_bytes(std::span(chunks_)),
+    theirs_ = ElementRuns(ledger_);
+    theirs_.reserve(theirs.runs + 1);
+    theirs_.resize(theirs.runs);
+    exchange(partner, mpi::tag_tables, std::as_bytes(std::span(runs_)),
              std::as_writable_bytes(std::span(theirs_)));
     return true;
   }
@@ -110,9 +110,9 @@ class SwapSequence {
   void swap(int partner, SlotRange mine, SlotRange theirs) {
     if (mine.count == 0) return;
     SwapCounts counts;
-    counts.held = elements_of(chunks_);
-    counts.begin = elements_before(chunks_, mine.begin);
-    counts.sent = elements_before(chunks_, mine.begin + mine.count) - counts.begin;
+    counts.held = elements_of(runs_);
+    counts.begin = elements_before(runs_, mine.begin);
+    counts.sent = elements_before(runs_, mine.begin + mine.count) - counts.begin;
     keep(theirs_, theirs);
     counts.received = elements_of(theirs_);
     report_.blocks_sent += counts.sent;
@@ -126,8 +126,8 @@ class SwapSequence {
       exchange_elements(partner, counts);
     }
     const double middle = mpi::now();
-    chunks_.reserve(chunks_.size() + 1);
-    remove(chunks_, mine);
+    runs_.reserve(runs_.size() + 1);
+    remove(runs_, mine);
     if (moves()) {
       const observe::TraceSpan span(trace(), observe::TraceKind::copy, "merge");
       merge_elements(counts);
@@ -144,8 +144,8 @@ class SwapSequence {
 
   /// What ranks send each other when they meet.
   struct Meeting {
-    std::uint64_t chunks = 0;  ///< in the table
-    std::uint64_t room = 0;    ///< for chunks of the partner
+    std::uint64_t runs = 0;    ///< in the table
+    std::uint64_t room = 0;    ///< for runs of the partner
     std::uint64_t volume = 0;  ///< as volume()
     std::uint64_t gave_up = 0;
   };
@@ -162,12 +162,12 @@ class SwapSequence {
 
   void give_up() {
     gave_up_ = true;
-    chunks_ = Chunks(ledger_);
-    theirs_ = Chunks(ledger_);
+    runs_ = ElementRuns(ledger_);
+    theirs_ = ElementRuns(ledger_);
   }
   void note_sizes() {
-    most_elements_ = std::max(most_elements_, elements_of(chunks_));
-    if (chunks_.size() > limits_.most_chunks) give_up();
+    most_elements_ = std::max(most_elements_, elements_of(runs_));
+    if (runs_.size() > limits_.most_runs) give_up();
   }
   void exchange(int partner, int tag, std::span<const std::byte> mine,
                 std::span<std::byte> theirs) {
@@ -251,16 +251,16 @@ class SwapSequence {
   template <class Each>
   void for_each_run(const SwapCounts& counts, Each&& each) const {
     std::uint64_t kept = 0, got = 0;
-    merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool of_kept) {
-      if (is_free(chunk)) return;
+    merge_runs(runs_, theirs_, [&](const ElementRun& run, bool of_kept) {
+      if (is_free(run)) return;
       std::uint64_t& at = of_kept ? kept : got;
       const std::uint64_t cut = of_kept ? counts.begin : counts.both();
-      const std::uint64_t before = at < cut ? std::min(chunk.count, cut - at) : 0;
+      const std::uint64_t before = at < cut ? std::min(run.count, cut - at) : 0;
       if (before > 0) each(of_kept ? at : counts.begin + at, before);
       const std::uint64_t rest = at + before;
-      if (before < chunk.count)
-        each(of_kept ? rest + counts.sent : counts.held + rest - cut, chunk.count - before);
-      at += chunk.count;
+      if (before < run.count)
+        each(of_kept ? rest + counts.sent : counts.held + rest - cut, run.count - before);
+      at += run.count;
     });
   }
   /// Merges what is not in its place already.
@@ -293,11 +293,11 @@ class SwapSequence {
     report_.local_copies += merge.finish();
   }
   void merge_tables() {
-    Chunks merged(ledger_);
-    merged.reserve(chunks_.size() + theirs_.size());
-    merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool) { append(merged, chunk); });
-    chunks_ = std::move(merged);
-    theirs_ = Chunks(ledger_);
+    ElementRuns merged(ledger_);
+    merged.reserve(runs_.size() + theirs_.size());
+    merge_runs(runs_, theirs_, [&](const ElementRun& run, bool) { append(merged, run); });
+    runs_ = std::move(merged);
+    theirs_ = ElementRuns(ledger_);
     note_sizes();
   }
   void note_in_use(std::uint64_t elements) const {
@@ -314,9 +314,9 @@ class SwapSequence {
 
   const mpi::Channel& channel_;
   Ledger& ledger_;
-  ChunkLimits limits_;
+  TableLimits limits_;
   std::uint64_t swap_cost_;  ///< elements whose transfer takes as long as a message does anyway
-  Chunks chunks_, theirs_;
+  ElementRuns runs_, theirs_;
   mpi::Requests requests_;
   Meeting my_meeting_, their_meeting_;
   SwapMemory memory_;
