@@ -89,9 +89,9 @@ void LocalSlots::set_origin(SlotIndex final_slot, SlotIndex slot) {
 }
 
 void LocalSlots::landed(SlotIndex cursor, storage::SlotRun run) {
-  std::array<SlotIndex, batch> finals;
+  std::array<SlotIndex, chunk> finals;
   for (std::uint64_t done = 0; done < run.count;) {
-    const std::size_t size = std::min<std::uint64_t>(batch, run.count - done);
+    const std::size_t size = std::min<std::uint64_t>(chunk, run.count - done);
     cursor = flows_.final_slots(cursor, size, finals.data());
     for (std::size_t k = 0; k < size; ++k) {
       const auto slot = static_cast<SlotIndex>(run.first + done + k);
@@ -116,10 +116,10 @@ std::uint64_t LocalSlots::store(const std::byte* packed, SlotIndex cursor, std::
 
 std::uint64_t LocalSlots::store_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                                      Misplace misplace) {
-  std::array<SlotIndex, batch> slots;
+  std::array<SlotIndex, chunk> slots;
   std::uint64_t done = 0;
   while (done < size && free_.count() > 0) {
-    const std::size_t wanted = std::min({std::uint64_t{batch}, size - done, free_.count()});
+    const std::size_t wanted = std::min({std::uint64_t{chunk}, size - done, free_.count()});
     const auto part = std::span(slots).first(wanted);
     cursor = flows_.final_slots(cursor, wanted, part.data());
     std::size_t stored = wanted;
@@ -173,7 +173,7 @@ std::size_t LocalSlots::take_final_slots(SlotList finals) {
 /// Replaces final slots that are not free by the highest free ones. Final slots first: a misplaced
 /// block must not take the final slot of another. The caller saw that enough slots are free.
 void LocalSlots::take_any_slots(std::span<SlotIndex> slots) {
-  std::array<std::uint16_t, batch> misfits;
+  std::array<std::uint16_t, chunk> misfits;
   std::size_t count = 0;
   for (std::size_t k = 0; k < slots.size(); ++k) {
     if (free_.contains(slots[k]))
@@ -181,7 +181,7 @@ void LocalSlots::take_any_slots(std::span<SlotIndex> slots) {
     else
       misfits[count++] = static_cast<std::uint16_t>(k);
   }
-  std::array<SlotIndex, batch> others;
+  std::array<SlotIndex, chunk> others;
   free_.take_highest(std::span(others).first(count));
   misplaced_ += count;
   for (std::size_t m = 0; m < count; ++m) {

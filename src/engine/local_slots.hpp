@@ -91,7 +91,7 @@ class LocalSlots {
   std::uint64_t redistribute(std::span<std::byte> scratch);
 
  private:
-  static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
+  static constexpr std::size_t chunk = 1024;  // slots handled at a time, on the stack
 
   std::uint64_t store_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                            Misplace misplace);

@@ -42,13 +42,13 @@ class ChecksumOfBlocks {
         hash_(hash),
         packs_(packs),
         in_place_(backend.hashes_blocks()),
-        batch_(in_place_ ? slots_.size()
+        chunk_(in_place_ ? slots_.size()
                          : std::min(most_packed, scratch.size() / backend.block_bytes())) {}
 
   void add(SlotIndex slot, std::uint64_t seed) {
     slots_[size_] = slot;
     seeds_[size_] = seed;
-    if (++size_ == batch_) flush();
+    if (++size_ == chunk_) flush();
   }
 
   std::uint64_t take_sum() {
@@ -91,7 +91,7 @@ class ChecksumOfBlocks {
   bool in_place_;
   std::array<SlotIndex, 2048> slots_{};
   std::array<std::uint64_t, 2048> seeds_{};
-  std::size_t batch_;
+  std::size_t chunk_;
   std::size_t size_ = 0;
   std::uint64_t sum_ = 0;
 };

@@ -37,8 +37,8 @@ bool stand_alone(const Flows& flows, std::uint64_t block_bytes) {
     ++runs;
     if (slots[flow.count - 1] - slots[0] == flow.count - 1) continue;  // they ascend
     for (SlotIndex k = 1; k < flow.count && !schedule::are_packed(bytes, runs);) {
-      constexpr SlotIndex batch = 1024;  // counted without asking
-      const SlotIndex end = flow.count - k < batch ? flow.count : k + batch;
+      constexpr SlotIndex chunk = 1024;  // counted without asking
+      const SlotIndex end = flow.count - k < chunk ? flow.count : k + chunk;
       for (; k < end; ++k) runs += slots[k] != slots[k - 1] + 1 ? 1 : 0;
     }
   }

@@ -31,10 +31,10 @@ std::size_t core_cache_bytes() {
 
 /// Calls action(first, count) for parts of a list of `size` blocks that stay in the cache.
 template <class Action>
-void for_each_batch(std::size_t size, std::size_t block_bytes, Action&& action) {
-  const std::size_t batch = std::max<std::size_t>(1, cached_bytes / block_bytes);
-  for (std::size_t first = 0; first < size; first += batch)
-    action(first, std::min(batch, size - first));
+void for_each_chunk(std::size_t size, std::size_t block_bytes, Action&& action) {
+  const std::size_t chunk = std::max<std::size_t>(1, cached_bytes / block_bytes);
+  for (std::size_t first = 0; first < size; first += chunk)
+    action(first, std::min(chunk, size - first));
 }
 
 /// Whether the list is slots first, first+1, ... in this order.
@@ -144,7 +144,7 @@ void HostFields::gather_streaming(SlotList slots, std::byte* packed) const {
     detail::copy_past_cache(packed, dense_ + slots.front() * block_bytes_,
                             slots.size() * block_bytes_);
   } else if (std::array<std::byte, cached_bytes> together; 2 * block_bytes_ <= together.size()) {
-    for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+    for_each_chunk(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
       gather_batch(slots.subspan(first), count, together.data());
       detail::copy_past_cache(packed + first * block_bytes_, together.data(), count * block_bytes_);
     });
@@ -162,7 +162,7 @@ void HostFields::gather(SlotList from, std::byte* packed) {
   if (dense_ != nullptr && is_run(from))
     return detail::copy_bytes(packed, dense_ + from.front() * block_bytes_,
                               from.size() * block_bytes_);
-  for_each_batch(from.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+  for_each_chunk(from.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
     gather_batch(from.subspan(first), count, packed + first * block_bytes_);
   });
 }
@@ -183,15 +183,15 @@ void HostFields::write_run(std::byte* to, const std::byte* from, std::size_t byt
 void HostFields::scatter(const std::byte* packed, SlotList to) {
   if (dense_ != nullptr && is_run(to))
     return write_run(dense_ + to.front() * block_bytes_, packed, to.size() * block_bytes_);
-  for_each_batch(to.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
-    const std::byte* const batch = packed + first * block_bytes_;
+  for_each_chunk(to.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+    const std::byte* const chunk = packed + first * block_bytes_;
     for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
       if (rows.bytes >= worth_past_cache_bytes / 16) {
         for (std::size_t k = 0; k < count; ++k)
-          write_run(rows.at(to[first + k]), batch + k * block_bytes_ + packed_offset, rows.bytes);
+          write_run(rows.at(to[first + k]), chunk + k * block_bytes_ + packed_offset, rows.bytes);
         return;
       }
-      detail::scatter_rows(Packed<const std::byte>{batch + packed_offset, block_bytes_}, rows,
+      detail::scatter_rows(Packed<const std::byte>{chunk + packed_offset, block_bytes_}, rows,
                            to.subspan(first), count);
     });
   });

@@ -16,7 +16,7 @@ JoinedBackend::JoinedBackend(const BlockStorage& first, const BlockStorage& seco
   const std::size_t most =
       parts_[0].backend().reachable_by_host() ? cached_room_bytes : most_room_bytes;
   if (largest == 0 || 2 * largest > most) return;
-  batch_ = most / largest;
+  chunk_ = most / largest;
   no_room_ = detail::unless_out_of_memory(
       [&] { room_ = parts_[0].backend().allocate_scratch(most); },
       [&] {
@@ -36,16 +36,16 @@ std::optional<Diagnostic> JoinedBackend::diagnostic() const {
   return no_room_;
 }
 
-/// Calls action(backend, slots of a batch, where its part of the first block stands in packed
-/// memory, bytes of that part) for both parts of every batch.
+/// Calls action(backend, slots of a chunk, where its part of the first block stands in packed
+/// memory, bytes of that part) for both parts of every chunk.
 template <class Action>
-void JoinedBackend::for_each_batch(SlotList slots, Action&& action) const {
+void JoinedBackend::for_each_chunk(SlotList slots, Action&& action) const {
   const std::size_t packed_bytes = block_bytes();
-  for (std::size_t first = 0; first < slots.size(); first += batch_) {
-    const SlotList batch = slots.subspan(first, std::min(batch_, slots.size() - first));
+  for (std::size_t first = 0; first < slots.size(); first += chunk_) {
+    const SlotList chunk = slots.subspan(first, std::min(chunk_, slots.size() - first));
     std::size_t offset = first * packed_bytes;
     for (const BlockStorage& part : parts_) {
-      action(part.backend(), batch, offset, part.block_bytes());
+      action(part.backend(), chunk, offset, part.block_bytes());
       offset += part.block_bytes();
     }
   }
@@ -53,22 +53,22 @@ void JoinedBackend::for_each_batch(SlotList slots, Action&& action) const {
 
 void JoinedBackend::gather(SlotList from, std::byte* packed) {
   const std::size_t stride = block_bytes();
-  for_each_batch(from,
-                 [&](StorageBackend& part, SlotList batch, std::size_t at, std::size_t bytes) {
-                   if (room_ == nullptr) return part.gather(batch, packed + at);
-                   part.gather(batch, room_.get());
-                   for (std::size_t k = 0; k < batch.size(); ++k)
+  for_each_chunk(from,
+                 [&](StorageBackend& part, SlotList chunk, std::size_t at, std::size_t bytes) {
+                   if (room_ == nullptr) return part.gather(chunk, packed + at);
+                   part.gather(chunk, room_.get());
+                   for (std::size_t k = 0; k < chunk.size(); ++k)
                      std::memcpy(packed + at + k * stride, room_.get() + k * bytes, bytes);
                  });
 }
 
 void JoinedBackend::scatter(const std::byte* packed, SlotList to) {
   const std::size_t stride = block_bytes();
-  for_each_batch(to, [&](StorageBackend& part, SlotList batch, std::size_t at, std::size_t bytes) {
-    if (room_ == nullptr) return part.scatter(packed + at, batch);
-    for (std::size_t k = 0; k < batch.size(); ++k)
+  for_each_chunk(to, [&](StorageBackend& part, SlotList chunk, std::size_t at, std::size_t bytes) {
+    if (room_ == nullptr) return part.scatter(packed + at, chunk);
+    for (std::size_t k = 0; k < chunk.size(); ++k)
       std::memcpy(room_.get() + k * bytes, packed + at + k * stride, bytes);
-    part.scatter(room_.get(), batch);
+    part.scatter(room_.get(), chunk);
   });
 }
 

@@ -74,11 +74,11 @@ class VALET_EXPORT JoinedBackend final : public StorageBackend {
 
  private:
   template <class Action>
-  void for_each_batch(SlotList slots, Action&& action) const;
+  void for_each_chunk(SlotList slots, Action&& action) const;
 
   std::array<BlockStorage, 2> parts_;
-  std::size_t batch_ = 1;            ///< blocks that are packed together
-  std::shared_ptr<std::byte> room_;  ///< for the packed parts of a batch; null for single blocks
+  std::size_t chunk_ = 1;            ///< blocks that are packed together
+  std::shared_ptr<std::byte> room_;  ///< for the packed parts of a chunk; null for single blocks
   std::optional<Diagnostic> no_room_;
 };
 

@@ -127,7 +127,7 @@ class LocalMoves {
 
  private:
   static constexpr SlotIndex none = Origins::none;
-  static constexpr std::size_t batch = 1024;
+  static constexpr std::size_t chunk = 1024;
   /// The next move of a chain.
   struct Walker {
     SlotIndex to, from;
@@ -171,7 +171,7 @@ class LocalMoves {
     if (next == none && saved_.bring(from, to)) return false;
     from_[size_] = from;
     to_[size_] = to;
-    if (++size_ == batch) flush();
+    if (++size_ == chunk) flush();
     if (next == none) {
       free_.insert(std::uint64_t{from});
       return false;
@@ -202,7 +202,7 @@ class LocalMoves {
   std::array<Walker, most_walkers> walkers_{};
   std::size_t walking_ = 0;
   std::uint64_t free_slot_ = free_.next(0), slot_ = 0;  ///< where starts are looked for
-  std::array<SlotIndex, batch> from_{}, to_{};          ///< copies to be made, in this order
+  std::array<SlotIndex, chunk> from_{}, to_{};          ///< copies to be made, in this order
   std::size_t size_ = 0;
   std::uint64_t moved_ = 0;  ///< entries of the origins that walkers have taken
   std::uint64_t copies_ = 0;

@@ -98,9 +98,9 @@ class PhasedMemory {
     // The memory for both is part of what is promised, and does not grow.
     if (waiting_room() < run.count)
       throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
-    std::array<SlotIndex, batch> slots;
+    std::array<SlotIndex, chunk> slots;
     for (std::uint64_t done = 0; done < run.count;) {
-      const std::uint64_t size = std::min<std::uint64_t>(batch, run.count - done);
+      const std::uint64_t size = std::min<std::uint64_t>(chunk, run.count - done);
       const std::uint64_t kept = std::min(size, local.free().count());
       const std::uint64_t here = run.first + done;
       local.keep(memory(here), std::span(slots).first(static_cast<std::size_t>(kept)));
@@ -139,12 +139,12 @@ class PhasedMemory {
   /// Packs `count` waiting blocks from entry `entry` on, and frees their slots.
   void gather_waiting(LocalSlots& local, std::size_t entry, std::uint64_t count,
                       std::byte* packed) {
-    std::array<SlotIndex, batch> slots;
+    std::array<SlotIndex, chunk> slots;
     const observe::TraceSpan span(local.trace(), observe::TraceKind::gather,
                                   "gather those that wait", {.bytes = count * block_bytes_});
     for (std::uint64_t done = 0; done < count;) {
       std::size_t size = 0;
-      for (; size < batch && done + size < count; ++size) {
+      for (; size < chunk && done + size < count; ++size) {
         const Waiting& block = waiting_[entry + done + size];
         slots[size] = block.slot;
         if (block.in_scratch != 0) break;
@@ -206,7 +206,7 @@ class PhasedMemory {
   }
 
  private:
-  static constexpr std::size_t batch = 512;  // slots handled at a time, on the stack
+  static constexpr std::size_t chunk = 512;  // slots handled at a time, on the stack
   /// A block of another rank.
   struct Waiting {
     std::uint32_t target : 31;
