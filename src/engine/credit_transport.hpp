@@ -66,8 +66,8 @@ class Participant {
 
   /// Does everything that can be done without waiting, but for what work() does.
   virtual void advance() = 0;
-  /// Does a piece of what takes time, and what can be done then; false when there is none. Events
-  /// are handled between pieces, so that nobody waits for a credit or an answer meanwhile.
+  /// Does a part of what takes time, and what can be done then; false when there is none. Events
+  /// are handled between such parts, so that nobody waits for a credit or an answer meanwhile.
   virtual bool work() { return false; }
   virtual void handle(const Event& event) = 0;
   /// Whether everything has been sent and received.

@@ -64,10 +64,9 @@ class Direct final : public Exchange {
   }
   /// The same in the order in which imports take their holes.
   void land(LocalSlots& local, const std::byte* packed) {
-    for_each_landing(
-        flows_, imports_, holes_, [&](const schedule::FlowPiece& piece, SlotList slots) {
-          local.land(packed + bytes_of(flows_.incoming[piece.flow].cursor + piece.first), slots);
-        });
+    for_each_landing(flows_, imports_, holes_, [&](const schedule::FlowRun& run, SlotList slots) {
+      local.land(packed + bytes_of(flows_.incoming[run.flow].cursor + run.first), slots);
+    });
   }
   void note_in_use(std::uint64_t blocks) const {
     if (observe::Trace* const trace = context_.observer().trace)

@@ -220,12 +220,10 @@ class Verification {
   void sum_arrivals_in_order(StorageBackend& backend, std::span<std::byte> scratch) {
     ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
     std::fill(arrived_.begin(), arrived_.end(), 0);
-    for_each_landing(flows_, imports_, holes_,
-                     [&](const schedule::FlowPiece& piece, SlotList slots) {
-                       for (std::uint64_t k = 0; k < piece.count; ++k)
-                         checksum.add(slots[k], piece.first + k);
-                       arrived_[piece.flow] += checksum.take_sum();
-                     });
+    for_each_landing(flows_, imports_, holes_, [&](const schedule::FlowRun& piece, SlotList slots) {
+      for (std::uint64_t k = 0; k < piece.count; ++k) checksum.add(slots[k], piece.first + k);
+      arrived_[piece.flow] += checksum.take_sum();
+    });
   }
   /// The sum over the blocks that stay, wherever they are. All slots that were occupied, less the
   /// exports, are the fixed blocks and the old slots of moved ones; moved blocks then count with

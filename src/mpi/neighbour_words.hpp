@@ -95,7 +95,7 @@ class NeighbourWords {
     std::uint64_t least = 1, most = 1;
     std::size_t entries = 1;
   };
-  struct Piece {
+  struct ListWords {
     std::size_t list = 0;
     std::uint64_t first = 0;
     std::size_t size = 0;
@@ -120,8 +120,8 @@ class NeighbourWords {
     while (const auto completion = requests_.wait_any()) {
       const std::size_t request = completion->index;
       if (request < window_) {
-        const Piece& piece = pending_[request];
-        incoming_.consume(piece.list, piece.first, buffer(request).first(piece.size));
+        const ListWords& words = pending_[request];
+        incoming_.consume(words.list, words.first, buffer(request).first(words.size));
         receive_next(request);
       } else {
         send_next(request);
@@ -139,14 +139,15 @@ class NeighbourWords {
 
   /// What the next message carries; nothing when all lists are done.
   template <class Lists>
-  std::optional<Piece> next_piece(const Lists& lists, Walk& walk) const {
+  std::optional<ListWords> next_words(const Lists& lists, Walk& walk) const {
     for (; walk.lists_left > 0; walk = {walk.list + walk.step, walk.step, walk.lists_left - 1, 0}) {
       const std::size_t list = walk.list % lists.size();
       const std::uint64_t all = lists.count(list);
       if (all == walk.done || all < lengths_.least || all > lengths_.most) continue;
-      const Piece piece{list, walk.done, std::min<std::size_t>(lengths_.entries, all - walk.done)};
-      walk.done += piece.size;
-      return piece;
+      const ListWords words{list, walk.done,
+                            std::min<std::size_t>(lengths_.entries, all - walk.done)};
+      walk.done += words.size;
+      return words;
     }
     return std::nullopt;
   }
@@ -156,19 +157,19 @@ class NeighbourWords {
   }
 
   void receive_next(std::size_t request) {
-    const std::optional<Piece> piece = next_piece(incoming_, receiving_);
-    if (!piece) return;
-    pending_[request] = *piece;
-    post_receive(channel_, buffer(request).data(), piece->size * sizeof(std::uint64_t),
-                 incoming_.rank(piece->list), tag_, requests_[request]);
+    const std::optional<ListWords> words = next_words(incoming_, receiving_);
+    if (!words) return;
+    pending_[request] = *words;
+    post_receive(channel_, buffer(request).data(), words->size * sizeof(std::uint64_t),
+                 incoming_.rank(words->list), tag_, requests_[request]);
   }
 
   void send_next(std::size_t request) {
-    const std::optional<Piece> piece = next_piece(outgoing_, sending_);
-    if (!piece) return;
-    outgoing_.provide(piece->list, piece->first, buffer(request).first(piece->size));
-    post_send(channel_, buffer(request).data(), piece->size * sizeof(std::uint64_t),
-              outgoing_.rank(piece->list), tag_, requests_[request]);
+    const std::optional<ListWords> words = next_words(outgoing_, sending_);
+    if (!words) return;
+    outgoing_.provide(words->list, words->first, buffer(request).first(words->size));
+    post_send(channel_, buffer(request).data(), words->size * sizeof(std::uint64_t),
+              outgoing_.rank(words->list), tag_, requests_[request]);
   }
 
   const Channel& channel_;
@@ -178,7 +179,7 @@ class NeighbourWords {
   Incoming incoming_;
   Array<std::uint64_t> buffers_;
   Requests requests_;
-  Array<Piece> pending_;  ///< by receive request
+  Array<ListWords> pending_;  ///< by receive request
   Walk sending_, receiving_;
   Lengths lengths_;
   std::size_t window_ = 1;

@@ -25,29 +25,29 @@ Array<int> begins_of(std::span<const int> counts, Ledger& ledger) {
 /// What the root does until all texts have ended.
 void take_texts(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
                 const TakeText& take) {
-  const std::size_t piece_bytes = buffer.size() / 2;
-  std::array<MPI_Request, 2> pieces{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  const std::size_t chunk_bytes = buffer.size() / 2;
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   const auto memory_of = [&](std::size_t k) {
-    return buffer.subspan(k * piece_bytes, piece_bytes);
+    return buffer.subspan(k * chunk_bytes, chunk_bytes);
   };
   const auto post = [&](std::size_t k) {
-    post_receive(channel, memory_of(k).data(), piece_bytes, MPI_ANY_SOURCE, tag_trace, pieces[k]);
+    post_receive(channel, memory_of(k).data(), chunk_bytes, MPI_ANY_SOURCE, tag_trace, requests[k]);
   };
   // A text ends with a message of its own, so that so many more will come at least. No receive is
   // posted for one that may not come.
-  for (std::size_t k = 0; k < std::min<std::uint64_t>(pieces.size(), texts); ++k) post(k);
-  // In the order of posting, which is that of the pieces of a rank.
+  for (std::size_t k = 0; k < std::min<std::uint64_t>(requests.size(), texts); ++k) post(k);
+  // In the order of posting, which is that of the chunks of a rank.
   for (std::size_t k = 0; texts > 0; k = 1 - k) {
-    if (pieces[k] == MPI_REQUEST_NULL) post(k);
+    if (requests[k] == MPI_REQUEST_NULL) post(k);
     MPI_Status status{};
     int count = 0;
-    check(MPI_Wait(&pieces[k], &status), "MPI_Wait");
+    check(MPI_Wait(&requests[k], &status), "MPI_Wait");
     check(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count");
     if (count > 0)
       take(memory_of(k).first(static_cast<std::size_t>(count)));
     else
       --texts;
-    if (texts >= pieces.size()) post(k);
+    if (texts >= requests.size()) post(k);
   }
 }
 
@@ -112,8 +112,8 @@ void send_texts_to_root(const Channel& channel, std::uint64_t texts, std::span<c
                         const std::function<void(const TakeText&)>& produce, const TakeText& take) {
   if (channel.rank() == root) return take_texts(channel, texts, buffer, take);
   if (!produce) return;
-  const auto send = [&](std::span<const char> piece) {
-    check(MPI_Ssend(piece.data(), checked_count(piece.size()), MPI_CHAR, root, tag_trace,
+  const auto send = [&](std::span<const char> chunk) {
+    check(MPI_Ssend(chunk.data(), checked_count(chunk.size()), MPI_CHAR, root, tag_trace,
                     channel.get()),
           "MPI_Ssend", root);
   };

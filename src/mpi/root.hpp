@@ -52,17 +52,17 @@ VALET_EXPORT void scatter_lists(const Channel& channel, std::span<const std::uin
 VALET_EXPORT void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
 
 using TakeText = std::function<void(std::span<const char>)>;
-/// Brings text of some ranks to the root in pieces, in the order in which they come: those of one
-/// rank in order, between them those of others. A message a piece and one at the end of each text;
-/// ranks without text send nothing. Nothing is buffered by MPI: a piece leaves when the root has
+/// Brings text of some ranks to the root in chunks, in the order in which they come: those of one
+/// rank in order, between them those of others. A message a chunk and one at the end of each text;
+/// ranks without text send nothing. Nothing is buffered by MPI: a chunk leaves when the root has
 /// room for it. While the root deals with one the next is under way. The ranks have to meet before
 /// the next texts.
 /// @param texts    On the root: how many ranks have text. The root itself has none.
-/// @param buffer   On the root: room for two pieces, for each the half.
-/// @param produce  produce(send) calls send(piece) for each piece of this rank, each no longer than
+/// @param buffer   On the root: room for two chunks, for each the half.
+/// @param produce  produce(send) calls send(chunk) for each chunk of this rank, each no longer than
 ///                 half of such a buffer and not empty. Empty on the root and on ranks without
 ///                 text.
-/// @param take     take(piece) gets the pieces on the root.
+/// @param take     take(chunk) gets the chunks on the root.
 VALET_EXPORT void send_texts_to_root(const Channel& channel, std::uint64_t texts,
                                      std::span<char> buffer,
                                      const std::function<void(const TakeText&)>& produce,

@@ -109,7 +109,7 @@ void ProgressBar::State::print_tenth() {
 
 ProgressMeter::ProgressMeter(ProgressMeter*& current, const ProgressWish& wish,
                              std::uint64_t blocks, std::uint64_t block_bytes)
-    : current_(current), block_bytes_(block_bytes), piece_bytes_(block_bytes) {
+    : current_(current), block_bytes_(block_bytes), unit_bytes_(block_bytes) {
   constexpr double delay_seconds = 2;
   const bool draws = wish.bar && wish.rank == 0 && ProgressBar::is_shown();
   if (current != nullptr || (!wish.callback && !draws)) return;
@@ -124,10 +124,10 @@ ProgressMeter::ProgressMeter(ProgressMeter*& current, const ProgressWish& wish,
                         .delay_seconds = delay_seconds});
 }
 
-void ProgressMeter::advance(std::uint64_t pieces) {
-  state_.bytes_done += pieces * piece_bytes_;
+void ProgressMeter::advance(std::uint64_t units) {
+  state_.bytes_done += units * unit_bytes_;
   state_.blocks_done = state_.bytes_done / block_bytes_;
-  bar_.advance(pieces * piece_bytes_);
+  bar_.advance(units * unit_bytes_);
   if (callback_ && pace_.due()) report();
 }
 

@@ -95,10 +95,10 @@ class ProgressMeter {
     if (current_ == this) current_ = nullptr;
   }
 
-  /// From now on advance() counts pieces of so many bytes, and not blocks.
-  void count_in(std::uint64_t bytes) { piece_bytes_ = bytes; }
-  /// So many blocks, or pieces, have left, or arrived.
-  void advance(std::uint64_t pieces);
+  /// From now on advance() counts units of so many bytes, and not blocks.
+  void count_in(std::uint64_t bytes) { unit_bytes_ = bytes; }
+  /// So many blocks, or units, have left, or arrived.
+  void advance(std::uint64_t units);
   /// Everything has moved: calls the callback, whenever it was last called. Does nothing while some
   /// is left because this was a part of a call that goes on.
   void finish();
@@ -110,7 +110,7 @@ class ProgressMeter {
   std::function<void(const Progress&)> callback_;
   ProgressBar bar_;
   std::uint64_t block_bytes_;
-  std::uint64_t piece_bytes_;
+  std::uint64_t unit_bytes_;
   Progress state_;
   ProgressPace pace_;
 };

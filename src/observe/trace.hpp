@@ -76,7 +76,7 @@ class VALET_EXPORT Trace {
   void rewind(double zero_seconds, std::uint64_t budget_bytes);
   /// How many bytes read() will give in all, at most: a few more than it does.
   [[nodiscard]] std::uint64_t most_text_bytes() const;
-  /// Calls put(text) with whole events, separated by commas, in pieces as large as the buffer. At
+  /// Calls put(text) with whole events, separated by commas, in chunks as large as the buffer. At
   /// least least_text bytes. Once after rewind().
   void read(std::span<char> buffer, const std::function<void(std::span<const char>)>& put);
   static constexpr std::size_t least_text = 512;

@@ -34,9 +34,9 @@ class VALET_EXPORT TraceFile {
 
   /// Writes the file and forgets the entries. Ranks that see the file of rank 0 on the same machine
   /// write their events themselves, all at the same time, each to a part of its own; those of the
-  /// others rank 0 writes behind them as they come, in pieces of 2 KiB.
-  /// Collective; when rank 0 comes back the file is complete. Never fails: entries that were lost
-  /// are a warning of rank 0, and so is a file that cannot be written; what was there then stays.
+  /// others rank 0 writes behind them as they come, in chunks of 2 KiB. Collective; when rank 0
+  /// comes back the file is complete. Never fails: entries that were lost are a warning of rank 0,
+  /// and so is a file that cannot be written; what was there then stays.
   void write(const mpi::Channel& channel, const TraceCaption& caption);
 
  private:

@@ -250,10 +250,10 @@ class PageMove {
     schedule::GrainOrder imports(state_.ledger, flows.incoming.size(), flows.any.grain);
     plan::HoleWalk holes(state_.ledger, flows);
     plan::for_each_landing(
-        flows, imports, holes, [&](const schedule::FlowPiece& piece, SlotList landed) {
-          const Segment& segment = *mpi::find_peer(to.segments, flows.incoming[piece.flow].rank);
+        flows, imports, holes, [&](const schedule::FlowRun& run, SlotList landed) {
+          const Segment& segment = *mpi::find_peer(to.segments, flows.incoming[run.flow].rank);
           for (std::size_t i = 0; i < landed.size(); ++i)
-            note(to.slot(segment, piece.first + i), landed[i]);
+            note(to.slot(segment, run.first + i), landed[i]);
         });
     free_.clear();
     free_.insert(storage::SlotRun{flows.blocks_after, slots_ - flows.blocks_after});

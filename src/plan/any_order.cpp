@@ -54,11 +54,11 @@ std::uint64_t blocks_in_wait(Ledger& ledger, const Flows& flows) {
   schedule::GrainOrder exports(ledger, flows.outgoing.size(), flows.any.grain);
   enter_imports(imports, flows);
   enter_exports(exports, flows);
-  const auto holes_of = [&](const schedule::FlowPiece& piece) {
+  const auto holes_of = [&](const schedule::FlowRun& run) {
     const SlotIndex* const slots =
-        flows.exports.begin() + flows.outgoing[piece.flow].first + piece.first;
+        flows.exports.begin() + flows.outgoing[run.flow].first + run.first;
     return static_cast<std::uint64_t>(std::count_if(
-        slots, slots + piece.count, [&](SlotIndex slot) { return slot < flows.blocks_after; }));
+        slots, slots + run.count, [&](SlotIndex slot) { return slot < flows.blocks_after; }));
   };
   std::uint64_t most = 0, arrived = 0, free = free_holes(flows);
   for (; !imports.empty(); imports.advance(imports.front().count)) {
@@ -69,7 +69,7 @@ std::uint64_t blocks_in_wait(Ledger& ledger, const Flows& flows) {
     std::uint64_t meanwhile = 0;
     if (!exports.empty() && !(key < exports.key())) {
       // The grain of the same key leaves block for block as this one arrives.
-      const schedule::FlowPiece leaving = exports.front();
+      const schedule::FlowRun leaving = exports.front();
       const std::uint64_t others = leaving.count - holes_of(leaving);
       const std::uint64_t steps = std::min(leaving.count, imports.front().count);
       meanwhile = steps - std::min(steps, others);
@@ -92,9 +92,8 @@ void list_arrivals(Ledger& ledger, Flows& flows) {
   flows.arrivals = Array<SlotIndex>(ledger, flows.blocks_arriving);
   schedule::GrainOrder imports(ledger, flows.incoming.size(), flows.any.grain);
   HoleWalk holes(ledger, flows);
-  for_each_landing(flows, imports, holes, [&](const schedule::FlowPiece& piece, SlotList slots) {
-    std::ranges::copy(slots,
-                      flows.arrivals.begin() + flows.incoming[piece.flow].cursor + piece.first);
+  for_each_landing(flows, imports, holes, [&](const schedule::FlowRun& run, SlotList slots) {
+    std::ranges::copy(slots, flows.arrivals.begin() + flows.incoming[run.flow].cursor + run.first);
   });
   flows.any.is_listed = true;
 }

@@ -29,14 +29,14 @@ void enter_flows(schedule::GrainOrder& order, const FlowList& flows, Distance&& 
     order.add(f, flows[f].count, static_cast<std::uint32_t>(distance(flows[f].rank)));
 }
 
-/// The imports of a rank in their order; pieces name flows by their index in Flows::incoming.
+/// The imports of a rank in their order; runs name flows by their index in Flows::incoming.
 inline void enter_imports(schedule::GrainOrder& order, const Flows& flows) {
   const AnyOrder& any = flows.any;
   enter_flows(order, flows.incoming,
               [&](int source) { return (any.rank - source + any.ranks) % any.ranks; });
 }
 
-/// The exports of a rank in their order; pieces name flows by their index in Flows::outgoing.
+/// The exports of a rank in their order; runs name flows by their index in Flows::outgoing.
 inline void enter_exports(schedule::GrainOrder& order, const Flows& flows) {
   const AnyOrder& any = flows.any;
   enter_flows(order, flows.outgoing,
@@ -66,12 +66,12 @@ class HoleWalk {
          next_free_ = flows_.initially_free.next(next_free_ + 1))
       slots[taken++] = static_cast<SlotIndex>(next_free_);
     while (taken < slots.size() && !order_.empty()) {
-      const schedule::FlowPiece piece = order_.front(slots.size() - taken);
-      const std::uint64_t left = blocks_left(piece.flow);
-      if (left <= piece.first) break;
-      const std::uint64_t passed = std::min(piece.count, left - piece.first);
+      const schedule::FlowRun run = order_.front(slots.size() - taken);
+      const std::uint64_t left = blocks_left(run.flow);
+      if (left <= run.first) break;
+      const std::uint64_t passed = std::min(run.count, left - run.first);
       const SlotIndex* const exports =
-          flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
+          flows_.exports.begin() + flows_.outgoing[run.flow].first + run.first;
       // They ascend, and what is above the final count will not be occupied.
       const SlotIndex* const end =
           exports[passed - 1] < flows_.blocks_after
@@ -90,18 +90,18 @@ class HoleWalk {
       return flows_.initially_free.next_run(next_free_,
                                             std::min(most, flows_.blocks_after - next_free_));
     while (!order_.empty()) {
-      const schedule::FlowPiece piece = order_.front(most);
-      const std::uint64_t left = blocks_left(piece.flow);
-      if (left <= piece.first) break;
+      const schedule::FlowRun run = order_.front(most);
+      const std::uint64_t left = blocks_left(run.flow);
+      if (left <= run.first) break;
       const SlotIndex* const slots =
-          flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
-      const std::uint64_t passed = std::min(piece.count, left - piece.first);
+          flows_.exports.begin() + flows_.outgoing[run.flow].first + run.first;
+      const std::uint64_t passed = std::min(run.count, left - run.first);
       std::uint64_t count = 0;
       while (count < passed && slots[count] == slots[0] + count &&
              slots[count] < flows_.blocks_after)
         ++count;
       if (count > 0) return {slots[0], count};
-      // Exports ascend, so the rest of this piece is above the final count, too.
+      // Exports ascend, so the rest of this run is above the final count, too.
       order_.advance(passed);
     }
     return {};
@@ -124,8 +124,8 @@ class HoleWalk {
   std::uint64_t next_free_ = 0;
 };
 
-/// Calls land(piece, slots) for all imports, in the order in which they take their holes; all
-/// exports have left or will have.
+/// Calls land(run, slots) for all imports, in the order in which they take their holes; all exports
+/// have left or will have.
 /// @param imports, holes  Over `flows`; passed from their beginning on.
 template <class Land>
 void for_each_landing(const Flows& flows, schedule::GrainOrder& imports, HoleWalk& holes,
@@ -136,14 +136,14 @@ void for_each_landing(const Flows& flows, schedule::GrainOrder& imports, HoleWal
     enter_imports(imports, flows);
     for (std::uint64_t number = 0; number < last;) {
       const std::uint64_t most = (number < first ? first : last) - number;
-      const schedule::FlowPiece piece = imports.front(std::min<std::uint64_t>(slots.size(), most));
+      const schedule::FlowRun run = imports.front(std::min<std::uint64_t>(slots.size(), most));
       if (number >= first) {
-        const auto taken = std::span(slots).first(piece.count);
+        const auto taken = std::span(slots).first(run.count);
         holes.take(taken);
-        land(piece, SlotList(taken));
+        land(run, SlotList(taken));
       }
-      imports.advance(piece.count);
-      number += piece.count;
+      imports.advance(run.count);
+      number += run.count;
     }
   };
   land_from_to(flows.any.shift, flows.blocks_arriving);

@@ -97,25 +97,26 @@ void min_max(Counts remaining, std::uint64_t free, Credits credited) {
   }
 }
 
-/// The piece of every transfer, rounded so that no more than a block is lost in all: the fraction
-/// that one source does not get goes to the next. Where that begins moves from phase to phase.
-void equal_pieces(const ReceiverPhase& phase, Credits credited) {
+/// An equal part of every transfer, rounded so that no more than a block is lost in all: the
+/// fraction that one source does not get goes to the next. Where that begins moves from phase to
+/// phase.
+void equal_parts(const ReceiverPhase& phase, Credits credited) {
   const std::size_t sources = phase.remaining.size();
   const std::uint64_t busy = sources_with_blocks(phase.remaining);
   if (busy == 0) return;
   const std::size_t first =
-      at_mark(phase.remaining, credited, phase.pieces_left % busy, one_if_any);
+      at_mark(phase.remaining, credited, phase.equal_phases_left % busy, one_if_any);
   std::uint64_t free = phase.free;
-  std::uint64_t fraction = phase.pieces_left - 1;  // so that the sum is rounded up
+  std::uint64_t fraction = phase.equal_phases_left - 1;  // so that the sum is rounded up
   for (std::size_t k = 0; k < sources && free > 0; ++k) {
     const std::size_t i = (first + k) % sources;
-    fraction += phase.remaining[i] % phase.pieces_left;
-    std::uint64_t piece = phase.remaining[i] / phase.pieces_left;
-    if (fraction >= phase.pieces_left) {
-      fraction -= phase.pieces_left;
-      ++piece;
+    fraction += phase.remaining[i] % phase.equal_phases_left;
+    std::uint64_t part = phase.remaining[i] / phase.equal_phases_left;
+    if (fraction >= phase.equal_phases_left) {
+      fraction -= phase.equal_phases_left;
+      ++part;
     }
-    credited[i] = std::min(free, piece);
+    credited[i] = std::min(free, part);
     free -= credited[i];
   }
 }
@@ -145,10 +146,10 @@ void apportion(Heuristic heuristic, const ReceiverPhase& phase, ReceiverRandom& 
       return;
     case Heuristic::min_max: min_max(remaining, phase.free, credited); return;
     case Heuristic::continuous:
-      if (phase.pieces_left == 0)
+      if (phase.equal_phases_left == 0)
         first_fit(remaining, phase.free, credited);
       else
-        equal_pieces(phase, credited);
+        equal_parts(phase, credited);
       return;
   }
 }

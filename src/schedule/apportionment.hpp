@@ -46,9 +46,9 @@ struct ReceiverPhase {
   std::span<const std::uint64_t> remaining;
   /// Blocks that may arrive in this phase: A_i, whatever it is now.
   std::uint64_t free = 0;
-  /// Heuristic::continuous: equal pieces that are still to be sent, this phase's among them. 0 when
-  /// all pieces have been, and first fit finishes. Not used by others.
-  std::uint64_t pieces_left = 0;
+  /// Heuristic::continuous: phases left in which an equal part of every transfer is sent, this one
+  /// among them. 0 when they are over, and first fit finishes. Not used by others.
+  std::uint64_t equal_phases_left = 0;
 };
 
 /// Divides the free memory of one receiver among its sources for one phase.

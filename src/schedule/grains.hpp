@@ -79,7 +79,7 @@ struct GrainKey {
 };
 
 /// Consecutive blocks of a flow.
-struct FlowPiece {
+struct FlowRun {
   std::uint32_t flow = 0;
   std::uint64_t first = 0;
   std::uint64_t count = 0;
@@ -110,12 +110,12 @@ class VALET_EXPORT GrainOrder {
   /// The key of the next block's grain. Not empty.
   [[nodiscard]] GrainKey key() const { return key_of(heap_.front(), grain_); }
   /// The blocks of the next block's grain that are left. Not empty.
-  [[nodiscard]] FlowPiece front() const {
+  [[nodiscard]] FlowRun front() const {
     const Entry& entry = heap_.front();
     return {entry.flow, entry.first, end_of_grain(entry, grain_) - entry.first};
   }
   /// The next blocks that are of one flow, `most` of them at most. Not empty.
-  [[nodiscard]] FlowPiece front(std::uint64_t most) const {
+  [[nodiscard]] FlowRun front(std::uint64_t most) const {
     const Entry& entry = heap_.front();
     std::uint64_t end = end_of_grain(entry, grain_);
     if (heap_.size() == 1) end = entry.total;

@@ -68,7 +68,7 @@ void PhaseScheduler::relax() {
     totals.push_back({ranks_[rank].row.sum(), ranks_[rank].column.sum(), starts_[rank].free,
                       starts_[rank].waiting_room});
   ContinuousMatches matches = continuous_matches(ledger, totals);
-  pieces_ = matches.pieces;
+  equal_phases_ = matches.equal_phases;
   before_ = std::move(matches.before);
   after_ = std::move(matches.after);
 }
@@ -107,9 +107,9 @@ void PhaseScheduler::move(const Move& move) {
   if (move.receiver == move.target) left_ -= move.blocks;
 }
 
-void PhaseScheduler::receive(std::uint64_t pieces) {
+void PhaseScheduler::receive(std::uint64_t equal_phases) {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
-    ranks_[rank].credit(options_.heuristic, starts_[rank].free, pieces, counts_,
+    ranks_[rank].credit(options_.heuristic, starts_[rank].free, equal_phases, counts_,
                         [&](const PhasedRank::Key& key, std::uint64_t blocks) {
                           if (blocks == 0) return;
                           ranks_[key.peer].row.add({rank, key.target}, std::uint64_t{0} - blocks);
@@ -192,8 +192,8 @@ bool PhaseScheduler::next() {
     before_.clear();
   } else {
     hand_over();
-    if (pieces_ > 0) {
-      receive(pieces_--);
+    if (equal_phases_ > 0) {
+      receive(equal_phases_--);
     } else {
       if (options_.heuristic == Heuristic::continuous) report_waiting();
       receive(0);

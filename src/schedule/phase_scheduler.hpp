@@ -21,7 +21,8 @@ namespace valet::schedule {
 struct PhaseOptions {
   Heuristic heuristic = Heuristic::first_fit;
   /// Parking at every k-th phase: in phases k, 2k, ... counted from 1; 0 for never. MADRE's
-  /// parking algorithm is first_fit with 1. Heuristic::continuous parks when its pieces are sent.
+  /// parking algorithm is first_fit with 1. Heuristic::continuous parks when its equal phases are
+  /// over.
   std::uint64_t parking = 1;
   std::uint64_t seed = 1;  ///< for Heuristic::random and fortune_wheel
   /// Pairs of a rank that has blocks and one that they are for, that a PhaseScheduler may have room
@@ -73,7 +74,7 @@ class VALET_EXPORT PhaseScheduler {
  private:
   void fill(std::span<const TransferEntry> transfers);
   void relax();
-  void receive(std::uint64_t pieces);
+  void receive(std::uint64_t equal_phases);
   void park();
   void reroute(std::span<Match> matches);
   void hand_over();
@@ -84,10 +85,10 @@ class VALET_EXPORT PhaseScheduler {
 
   PhaseOptions options_;
   std::uint64_t phase_ = 0;
-  std::uint64_t left_ = 0;    ///< blocks that are not where they belong
-  std::uint64_t pieces_ = 0;  ///< Heuristic::continuous: still to be sent
-  Vector<Match> before_;      ///< likewise: the phase before the pieces
-  Vector<Match> after_;       ///< and who receives in place of others
+  std::uint64_t left_ = 0;          ///< blocks that are not where they belong
+  std::uint64_t equal_phases_ = 0;  ///< Heuristic::continuous: still to come
+  Vector<Match> before_;            ///< likewise: the phase before these
+  Vector<Match> after_;             ///< and who receives in place of others
   Vector<PhasedRank> ranks_;
   Vector<PhaseStart> starts_;
   Vector<std::uint64_t> sending_;  ///< blocks that each rank sends in this phase

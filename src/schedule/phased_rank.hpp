@@ -41,14 +41,14 @@ class PhasedRank {
 
   /// Figure 7: divides free memory among the sources. What is received in place of other ranks
   /// waits here from now on.
-  /// @param pieces  ReceiverPhase::pieces_left. @param counts  Memory to use.
+  /// @param equal_phases  ReceiverPhase::equal_phases_left. @param counts  Memory to use.
   /// @param sink    Is passed (key, blocks) for each entry of the column; blocks may be 0. The
   ///                source is to be told: it takes them off its row.
   template <class Sink>
-  void credit(Heuristic heuristic, std::uint64_t free, std::uint64_t pieces,
+  void credit(Heuristic heuristic, std::uint64_t free, std::uint64_t equal_phases,
               Vector<std::uint64_t>& counts, Sink&& sink) {
     resize(counts, column.counts.size());
-    apportion(heuristic, {column.counts, free, pieces}, random_, counts);
+    apportion(heuristic, {column.counts, free, equal_phases}, random_, counts);
     for (std::size_t entry = 0; entry < counts.size(); ++entry) {
       const Key key = column.keys[entry];
       column.counts[entry] -= counts[entry];

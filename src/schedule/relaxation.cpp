@@ -23,16 +23,16 @@ std::int64_t whole_blocks(std::int64_t parts, std::int64_t parts_per_block) {
 }  // namespace
 
 ContinuousMatches continuous_matches(Ledger& ledger, std::span<const RankTotals> totals) {
-  ContinuousMatches matches{pieces_of(totals), Vector<Match>(ledger), Vector<Match>(ledger)};
-  if (matches.pieces == 0) return matches;
+  ContinuousMatches matches{equal_phases_of(totals), Vector<Match>(ledger), Vector<Match>(ledger)};
+  if (matches.equal_phases == 0) return matches;
   Array<std::int64_t> balance(ledger, totals.size());
   const std::span<const std::int64_t> balances(balance.data(), balance.size());
   const auto set = [&](std::size_t rank, std::int64_t blocks) {
     balance[rank] = std::max(blocks, -static_cast<std::int64_t>(totals[rank].waiting_room / 2));
   };
   for (std::size_t i = 0; i < totals.size(); ++i)
-    set(i, whole_blocks(lacking(totals[i], matches.pieces),
-                        static_cast<std::int64_t>(matches.pieces + 1)));
+    set(i, whole_blocks(lacking(totals[i], matches.equal_phases),
+                        static_cast<std::int64_t>(matches.equal_phases + 1)));
   match_into(matches.after, balances, [](const Match& match) {
     return Match{.from = match.to, .to = match.from, .blocks = match.blocks};
   });

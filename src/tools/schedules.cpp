@@ -246,7 +246,7 @@ CyclicCounts count_actions(const CyclicSchedule& schedule) {
 }
 
 Relaxation relax(std::span<const RankTotals> totals) {
-  Relaxation solution{.pieces = pieces_of(totals)};
+  Relaxation solution{.pieces = equal_phases_of(totals)};
   if (solution.pieces == 0) return solution;
   std::vector<std::int64_t> balance;
   for (const RankTotals& rank : totals) balance.push_back(lacking(rank, solution.pieces));

@@ -11,10 +11,10 @@ namespace {
 using Counts = std::vector<std::uint64_t>;
 
 Counts credited(Heuristic heuristic, const Counts& remaining, std::uint64_t free,
-                std::uint64_t seed = 1, std::uint64_t pieces_left = 0) {
+                std::uint64_t seed = 1, std::uint64_t equal_phases_left = 0) {
   Counts result(remaining.size(), 77);
   ReceiverRandom random(seed, 0);
-  apportion(heuristic, {remaining, free, pieces_left}, random, result);
+  apportion(heuristic, {remaining, free, equal_phases_left}, random, result);
   return result;
 }
 
@@ -140,8 +140,8 @@ TEST(Apportionment, ContinuousSendsEqualPiecesInTheirNumberOfPhases) {
 TEST(Apportionment, ContinuousBeginsWithAnotherSourceInEachPhase) {
   // Less than a block in all is a block, of another source each time; two sources share more.
   const Counts remaining{2, 2, 2};
-  const auto piece = [&](std::uint64_t pieces_left) {
-    return credited(Heuristic::continuous, remaining, 1000, 1, pieces_left);
+  const auto piece = [&](std::uint64_t equal_phases_left) {
+    return credited(Heuristic::continuous, remaining, 1000, 1, equal_phases_left);
   };
   EXPECT_EQ(piece(8), (Counts{0, 0, 1}));
   EXPECT_EQ(piece(7), (Counts{0, 1, 0}));

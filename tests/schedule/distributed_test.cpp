@@ -41,7 +41,7 @@ class Ranks {
         continuous_matches(ledger_, instance.matrix.totals(instance.free));
     before_.assign(flows.before.begin(), flows.before.end());
     after_.assign(flows.after.begin(), flows.after.end());
-    pieces_ = flows.pieces;
+    pieces_ = flows.equal_phases;
     levels_ = true;
   }
 

@@ -74,7 +74,7 @@ TEST(GrainOrder, PassesAllBlocksInTheOrderOfTheirGrains) {
                       std::mt19937_64& random) {
     for (std::size_t at = 0; at < expected.size();) {
       ASSERT_FALSE(order.empty());
-      const FlowPiece piece = order.front(1 + random() % 20);
+      const FlowRun piece = order.front(1 + random() % 20);
       const std::uint64_t passed = 1 + random() % piece.count;  // pieces may be cut
       for (std::uint64_t b = 0; b < passed; ++b, ++at) {
         ASSERT_EQ(piece.flow, expected[at].flow);
@@ -92,7 +92,7 @@ TEST(GrainOrder, GivesAllThatIsConsecutiveAtOnce) {
       std::uint64_t run = 1;
       while (at + run < expected.size() && expected[at + run].flow == expected[at].flow) ++run;
       const std::uint64_t most = 1 + random() % 30;
-      const FlowPiece piece = order.front(most);
+      const FlowRun piece = order.front(most);
       ASSERT_EQ(piece.count, std::min(most, run));
       ASSERT_LE(order.front().count, grain);
       order.advance(piece.count);

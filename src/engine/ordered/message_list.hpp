@@ -88,7 +88,7 @@ class MessageList {
   template <class Renumber>
   std::optional<Into> choose_room(bool takes_less, std::uint64_t node_room, Renumber&& renumber) {
     const bool after_own = !empty() && (*this)[last_ - 1].into == Into::own;
-    // Once there is a detour, pieces go on beside it: they are joined then.
+    // Once there is a detour, others go on beside it: they are joined then.
     if (takes_less) return after_own || node_room == 0 ? Into::own : Into::node;
     if (!after_own || has_spare()) return Into::node;
     join_arrived(renumber);

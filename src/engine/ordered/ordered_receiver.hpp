@@ -175,18 +175,18 @@ class OrderedReceiver {
     std::byte* const data = local.backend().contiguous_data();
     if (data == nullptr || credited_ < flows_.any.shift) return false;
     if (blocks_in_rooms_ > 0) return false;  // those come before
-    schedule::FlowPiece piece = next_piece(false);
-    if (transport_.is_written_by(flows_.incoming[piece.flow].rank)) return false;
+    schedule::FlowRun next = next_imports(false);
+    if (transport_.is_written_by(flows_.incoming[next.flow].rank)) return false;
     // Two on the way: one is received while the next one's slots are left.
-    if (flows_.any.shift > 1) piece.count = std::min(piece.count, flows_.any.shift / 2);
-    const storage::SlotRun run = holes_.next_run(piece.count, blocks_left());
-    if (run.count < piece.count && run.count * block_bytes_ < schedule::worthwhile_bytes)
+    if (flows_.any.shift > 1) next.count = std::min(next.count, flows_.any.shift / 2);
+    const storage::SlotRun run = holes_.next_run(next.count, blocks_left());
+    if (run.count < next.count && run.count * block_bytes_ < schedule::worthwhile_bytes)
       return false;
-    piece.count = run.count;
-    if (of_source_[piece.flow] == schedule::most_credits_of_a_pair) return false;
+    next.count = run.count;
+    if (of_source_[next.flow] == schedule::most_credits_of_a_pair) return false;
     holes_.pass(run.count);
     local.backend().finish_all();  // the holes may be packed from still
-    give(index, piece, data + run.first * block_bytes_, Into::slots);
+    give(index, next, data + run.first * block_bytes_, Into::slots);
     return true;
   }
   /// Whether the next imports should be received in their slots, soon: holes are long runs.
@@ -201,9 +201,9 @@ class OrderedReceiver {
     if (credited_ >= flows_.any.shift || of_source_[flow] == schedule::most_credits_of_a_pair ||
         transport_.is_written_by(flows_.incoming[flow].rank))
       return false;
-    schedule::FlowPiece piece = next_piece(false);
-    piece.count = std::min(piece.count, flows_.any.shift - credited_);
-    give(index, piece, aside_.memory + credited_ * block_bytes_, Into::aside);
+    schedule::FlowRun next = next_imports(false);
+    next.count = std::min(next.count, flows_.any.shift - credited_);
+    give(index, next, aside_.memory + credited_ * block_bytes_, Into::aside);
     return true;
   }
   bool credit_room(LocalSlots& local, std::size_t index, bool takes_less) {
@@ -214,21 +214,20 @@ class OrderedReceiver {
         on_node ? messages_.choose_room(takes_less, node_room_.next(), renumber()) : Into::own;
     if (!where) return false;
     const Into into = *where;
-    schedule::FlowPiece piece = next_piece(into == Into::node);
+    schedule::FlowRun next = next_imports(into == Into::node);
     if (on_node && into == Into::own)
-      piece.count =
-          std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
+      next.count = std::min(next.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
     WaitingRoom& room = room_of(into);
-    if (into == Into::own) piece.count = std::min(piece.count, sizes_.messages.receive_blocks);
-    piece.count = std::min(piece.count, room.blocks());
-    if (!takes_less && room.left() < piece.count) return false;
-    piece.count = std::min(piece.count, room.next());
-    if (piece.count == 0) return false;
-    std::byte* const memory = room.enter(piece.count);
-    local.finish(memory, piece.count * block_bytes_);
-    give(index, piece, memory, into);
+    if (into == Into::own) next.count = std::min(next.count, sizes_.messages.receive_blocks);
+    next.count = std::min(next.count, room.blocks());
+    if (!takes_less && room.left() < next.count) return false;
+    next.count = std::min(next.count, room.next());
+    if (next.count == 0) return false;
+    std::byte* const memory = room.enter(next.count);
+    local.finish(memory, next.count * block_bytes_);
+    give(index, next, memory, into);
     posted_[index].is_detour = detours_ = on_node && into == Into::own;
-    blocks_in_rooms_ += piece.count;
+    blocks_in_rooms_ += next.count;
     return true;
   }
   /// Copies those of the first imports that are in a room to where they wait; true when there was
@@ -262,22 +261,22 @@ class OrderedReceiver {
   /// Whether there is room in the list for one more message.
   [[nodiscard]] bool lists_message() { return messages_.takes_one(renumber()); }
   /// The next imports that one message may bring.
-  [[nodiscard]] schedule::FlowPiece next_piece(bool on_node) const {
-    schedule::FlowPiece piece = imports_.front();
-    const plan::Incoming& flow = flows_.incoming[piece.flow];
+  [[nodiscard]] schedule::FlowRun next_imports(bool on_node) const {
+    schedule::FlowRun next = imports_.front();
+    const plan::Incoming& flow = flows_.incoming[next.flow];
     const std::uint64_t most = on_node ? sizes_.messages.node_blocks
-                                       : flow.message_blocks - piece.first % flow.message_blocks;
+                                       : flow.message_blocks - next.first % flow.message_blocks;
     return imports_.front(most);
   }
-  void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Into into) {
-    const std::uint64_t number = messages_.add(memory, piece.count, into);
-    posted_[index] = {.message = number, .flow = piece.flow, .busy = true};
-    ++of_source_[piece.flow];
+  void give(std::size_t index, const schedule::FlowRun& next, std::byte* memory, Into into) {
+    const std::uint64_t number = messages_.add(memory, next.count, into);
+    posted_[index] = {.message = number, .flow = next.flow, .busy = true};
+    ++of_source_[next.flow];
     ++in_flight_;
-    imports_.advance(piece.count);
-    credited_ += piece.count;
-    transport_.give(index, flows_.incoming[piece.flow].rank, memory, piece.count * block_bytes_,
-                    {.count = static_cast<std::uint32_t>(piece.count)});
+    imports_.advance(next.count);
+    credited_ += next.count;
+    transport_.give(index, flows_.incoming[next.flow].rank, memory, next.count * block_bytes_,
+                    {.count = static_cast<std::uint32_t>(next.count)});
   }
 
   const ExchangeContext context_;

@@ -59,15 +59,15 @@ class DistributedPhases final : public Phases {
     if (!levels_ && hands_over_) hand_over();
     const bool asks_root = options_.parking > 0;
     const bool idle = own_.row.keys.empty() && own_.column.keys.empty() && to_learn_.keys.empty();
-    if (!asks_root && !levels_ && pieces_ == 0 && idle) return false;
+    if (!asks_root && !levels_ && equal_phases_ == 0 && idle) return false;
     ++phase_;
     PhaseStart left = start;
     if (levels_) {
       levels_ = false;
       reroute(moves);
-    } else if (pieces_ > 0) {
+    } else if (equal_phases_ > 0) {
       receive(left, moves);
-      --pieces_;
+      --equal_phases_;
     } else {
       if (options_.heuristic == Heuristic::continuous) report_waiting();
       receive(left, moves);
@@ -86,9 +86,9 @@ class DistributedPhases final : public Phases {
 
  private:
   [[nodiscard]] std::uint32_t self() const { return static_cast<std::uint32_t>(channel_.rank()); }
-  /// The root solves the relaxation; every rank receives the number of pieces and its own flows.
-  /// The root has up to 72 bytes a rank for it: what is more than the 64 that are promised is there
-  /// of the lists that phased_list_bytes() reckons with and that are empty yet.
+  /// The root solves the relaxation; every rank receives the number of equal phases and its own
+  /// matches. The root has up to 72 bytes a rank for it: what is more than the 64 that are promised
+  /// is there of the lists that phased_list_bytes() reckons with and that are empty yet.
   void begin_continuous(const PhaseStart& start) {
     static_assert(sizeof(schedule::RankTotals) == 4 * sizeof(std::uint64_t));
     const std::array<std::uint64_t, 4> mine{own_.row.sum(), own_.column.sum(), start.free,
@@ -100,9 +100,9 @@ class DistributedPhases final : public Phases {
     schedule::ContinuousMatches flows =
         schedule::continuous_matches(ledger_, {totals.data(), totals.size()});
     totals = {};
-    std::array<std::uint64_t, 2> words{flows.pieces, flows.before.empty() ? 0U : 1U};
+    std::array<std::uint64_t, 2> words{flows.equal_phases, flows.before.empty() ? 0U : 1U};
     mpi::broadcast_words(channel_, words);
-    pieces_ = words[0];
+    equal_phases_ = words[0];
     levels_ = words[1] != 0;
     hands_over_ = true;
     scatter_matches(channel_, ledger_, flows.before, giving_, taking_);
@@ -115,7 +115,7 @@ class DistributedPhases final : public Phases {
     answers.reserve(own_.row.keys.size(), own_.row.keys.size());
     moves.receives.reserve(own_.column.keys.size());
     moves.sends.reserve(own_.row.keys.size());
-    own_.credit(options_.heuristic, left.free, pieces_, counts_,
+    own_.credit(options_.heuristic, left.free, equal_phases_, counts_,
                 [&](const Key& key, std::uint64_t blocks) {
                   credits.add(static_cast<int>(key.peer), blocks);
                   if (blocks == 0) return;
@@ -257,8 +257,8 @@ class DistributedPhases final : public Phases {
   schedule::PhasedRank own_;
   Vector<std::uint64_t> counts_;  ///< of the row or column at hand
   std::uint64_t phase_ = 0;
-  std::uint64_t pieces_ = 0;  ///< Heuristic::continuous: still to be sent
-  bool levels_ = false;       ///< the phase before the pieces comes next
+  std::uint64_t equal_phases_ = 0;  ///< Heuristic::continuous: still to come
+  bool levels_ = false;             ///< the phase before these comes next
   bool hands_over_ = false;
   bool all_done_ = false;  ///< sent by the root
   Vector<Match> giving_;   ///< from this rank, as the root matched them

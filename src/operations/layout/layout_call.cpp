@@ -194,7 +194,7 @@ void LayoutSizes::join(mpi::Agreement& agreement) {
   agreement.equal({"the order of the source array", text, same_order}, source_order);
   agreement.equal({"the order of the target array", text, same_order}, target_order);
   agreement.least(at_once);
-  agreement.least(piece);
+  agreement.least(unit);
   agreement.largest(most_peers);
 }
 

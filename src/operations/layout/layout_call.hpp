@@ -52,7 +52,7 @@ struct LayoutSizes {
   static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
   bool at_once = true;                     ///< everything may move at once: on all ranks
-  std::int64_t piece = no_limit;           ///< elements of a chunk, or bytes of a page; the least
+  std::int64_t unit = no_limit;            ///< elements of a chunk, or bytes of a page; the least
   std::uint64_t most_peers = 0;            ///< of pages, with the largest budget that is used
   std::optional<IndexOrder> source_order;  ///< none outside of the grid
   std::optional<IndexOrder> target_order;

@@ -86,7 +86,7 @@ class Redistribution : layout::LayoutCall {
   /// What the intersections leave of the budget.
   [[nodiscard]] std::uint64_t rest() const { return options.budget_bytes - intersection_bytes_; }
   [[nodiscard]] layout::ExchangeSizes sizes(const layout::LayoutSizes& of) const {
-    const std::int64_t chunk = of.piece == layout::LayoutSizes::no_limit ? 1 : of.piece;
+    const std::int64_t chunk = of.unit == layout::LayoutSizes::no_limit ? 1 : of.unit;
     return layout::exchange_sizes(rest(), element_bytes, chunk);
   }
   /// Where no source is on this node, receive buffers are scratch, beside the memory of
