@@ -197,23 +197,23 @@ class ArrayExchange final : public engine::Participant {
     const bool writes = engine::CreditTransport::is_for_writing(credit_);
     const std::optional<std::size_t> buffer = idle_send();
     if (writes ? !transport_.can_signal() : !buffer) return;
-    const SequenceCopy::Stretch stretch{peer.grid_rank, peer.done,
-                                        std::min(sizes_.chunk_elements, peer.elements - peer.done)};
+    const SequenceCopy::Elements elements{
+        peer.grid_rank, peer.done, std::min(sizes_.chunk_elements, peer.elements - peer.done)};
     std::byte* const packed = writes ? transport_.memory_of(peer.rank, credit_)
                                      : send_memory_ + *buffer * sizes_.chunk_bytes();
-    const std::size_t bytes = static_cast<std::size_t>(stretch.count) * sizes_.element_bytes;
+    const std::size_t bytes = static_cast<std::size_t>(elements.count) * sizes_.element_bytes;
     observe::Observer& observer = *observe::observer_of(channel_);
     {
       const observe::TraceSpan span(observer.trace, observe::TraceKind::gather, "gather",
                                     {.bytes = bytes});
-      outgoing_.copy->pack(outgoing_.array, stretch, packed);
+      outgoing_.copy->pack(outgoing_.array, elements, packed);
     }
     if (writes)
       transport_.signal(peer.rank, bytes);
     else
       transport_.send(*buffer, peer.rank, packed, bytes);
-    observer.moved(static_cast<std::uint64_t>(stretch.count));
-    peer.done += stretch.count;
+    observer.moved(static_cast<std::uint64_t>(elements.count));
+    peer.done += elements.count;
     crediting_ = nullptr;
     --credits_to_come_;
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Walks over a rank's part in the order of memory and says to whom of another layout the elements
-/// belong, stretch by stretch; forwards, or backwards through the same stretches. O(1) memory.
+/// belong, run by run; forwards, or backwards through the same runs. O(1) memory.
 
 #include <valet/block_cyclic.hpp>
 
@@ -14,7 +14,7 @@ namespace valet::layout {
 
 enum class Direction { forward, backward };
 
-/// Calls sink(coordinate of theirs, length) for the stretches of one dimension, of which `extent`
+/// Calls sink(coordinate of theirs, length) for the runs of one dimension, of which `extent`
 /// indices are mine. Divides only where a block of mine begins.
 template <Direction direction, class Sink>
 void walk_row(const Dimension& mine, int coordinate, std::int64_t extent, const Dimension& theirs,
@@ -50,8 +50,7 @@ inline std::array<int, most_dimensions> rank_weights(const BlockCyclic& layout) 
   return weights;
 }
 
-/// Calls sink(rank of theirs, length) for the stretches of a whole part, which are contiguous in
-/// memory.
+/// Calls sink(rank of theirs, length) for the runs of a whole part, which are contiguous in memory.
 template <Direction direction, class Sink>
 void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, IndexOrder order,
                  Sink&& sink) {

@@ -236,20 +236,20 @@ void copy_row(FamilyWalk walk, std::int64_t begin, std::int64_t end, std::int64_
 }
 
 template <bool packing, class Array, class Packed>
-void copy_stretch(const Intersection& intersection, const ArrayShape& shape, IndexOrder order,
-                  const SequenceCopy::Stretch& stretch, Array array, Packed packed) {
-  const BlockCyclic::Coordinates peer = intersection.theirs().coordinates(stretch.peer);
+void copy_elements(const Intersection& intersection, const ArrayShape& shape, IndexOrder order,
+                   const SequenceCopy::Elements& elements, Array array, Packed packed) {
+  const BlockCyclic::Coordinates peer = intersection.theirs().coordinates(elements.peer);
   const std::size_t fast = order == IndexOrder::column_major ? 0 : peer.size() - 1;
   const DimensionIntersection& dimension = intersection.dimension(fast);
   const std::int64_t row_size = dimension.size(peer[fast]);
   const FamilyWalk walk(dimension, peer[fast]);
-  RowWalk rows(intersection, peer, shape.strides, order, stretch.first / row_size);
+  RowWalk rows(intersection, peer, shape.strides, order, elements.first / row_size);
   const std::size_t next = peer.size() == 1 ? fast : fast == 0 ? 1 : fast - 1;
   const std::int64_t next_row = shape.strides[next];
   detail::with_known_size<1, 2, 4, 8, 16, 32>(shape.element_bytes, [&](auto size) {
     Copier<packing, decltype(size)> copier(array, packed, size, shape.strides[fast], next_row);
-    std::int64_t begin = stretch.first % row_size;
-    for (std::int64_t left = stretch.count; left > 0; rows.advance()) {
+    std::int64_t begin = elements.first % row_size;
+    for (std::int64_t left = elements.count; left > 0; rows.advance()) {
       const std::int64_t end = std::min(row_size, begin + left);
       copy_row(walk, begin, end, rows.offset(), copier);
       left -= end - begin;
@@ -260,12 +260,13 @@ void copy_stretch(const Intersection& intersection, const ArrayShape& shape, Ind
 
 }  // namespace
 
-void SequenceCopy::pack(const std::byte* array, const Stretch& stretch, std::byte* packed) const {
-  copy_stretch<true>(*intersection_, shape_, order_, stretch, array, packed);
+void SequenceCopy::pack(const std::byte* array, const Elements& elements, std::byte* packed) const {
+  copy_elements<true>(*intersection_, shape_, order_, elements, array, packed);
 }
 
-void SequenceCopy::unpack(const std::byte* packed, const Stretch& stretch, std::byte* array) const {
-  copy_stretch<false>(*intersection_, shape_, order_, stretch, array, packed);
+void SequenceCopy::unpack(const std::byte* packed, const Elements& elements,
+                          std::byte* array) const {
+  copy_elements<false>(*intersection_, shape_, order_, elements, array, packed);
 }
 
 }  // namespace valet::layout

@@ -17,8 +17,8 @@ struct ArrayShape {
   std::size_t element_bytes = 1;
 };
 
-/// Any stretch of the sequences that a rank shares with its peers. It refers to the intersection,
-/// which must outlive it. O(1) memory.
+/// Any run of the sequences that a rank shares with its peers. It refers to the intersection, which
+/// must outlive it. O(1) memory.
 class SequenceCopy {
  public:
   /// @param order  Of the sequence; both sides must choose alike. Fastest where the dimension that
@@ -26,15 +26,15 @@ class SequenceCopy {
   SequenceCopy(const Intersection& intersection, const ArrayShape& shape, IndexOrder order)
       : intersection_(&intersection), shape_(shape), order_(order) {}
 
-  /// A part of the sequence shared with a peer, a rank of theirs.
-  struct Stretch {
+  /// A run of the sequence shared with a peer, a rank of theirs.
+  struct Elements {
     int peer = 0;
     std::int64_t first = 0;
     std::int64_t count = 0;  ///< 1 or more
   };
 
-  void pack(const std::byte* array, const Stretch& stretch, std::byte* packed) const;
-  void unpack(const std::byte* packed, const Stretch& stretch, std::byte* array) const;
+  void pack(const std::byte* array, const Elements& elements, std::byte* packed) const;
+  void unpack(const std::byte* packed, const Elements& elements, std::byte* array) const;
 
  private:
   const Intersection* intersection_;
