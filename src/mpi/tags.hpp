@@ -20,7 +20,7 @@ constexpr int tag_repair = 13;       ///< which blocks of a flow get another des
 
 // Method::phased. Ranks may be some phases apart, so the credits of each phase have a tag.
 constexpr int tag_phase_words = 16;   ///< what ranks agree on in a phase
-constexpr int tag_parcel = 17;        ///< what a message has, where its receiver cannot know
+constexpr int tag_pair_run = 17;      ///< what a message has, where its receiver cannot know
 constexpr int tag_phase_credit = 64;  ///< and the phase modulo phase_tags
 constexpr int phase_tags = 16384;     ///< MPI promises tags up to 32767
 

@@ -139,7 +139,7 @@ class Phased final : public Exchange, public Participant {
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
     std::uint64_t blocks = memory_.scratch_in_use();
     for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
-      if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].parcel.count;
+      if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].pair_run.count;
     return blocks * context_.blocks.block_bytes;
   }
 
@@ -152,13 +152,13 @@ class Phased final : public Exchange, public Participant {
   struct PostedReceive {
     std::size_t source = 0;  ///< in the list of the phase
     storage::SlotRun run = {};
-    Parcel parcel = {};
+    PairRun pair_run = {};
     SlotIndex cursor = 0;  ///< at its first block, where that is known before
     int parts = 0;         ///< messages to come
   };
   /// A message on its way.
   struct Sending {
-    Parcel parcel;
+    PairRun pair_run;
     SlotList slots;         ///< own blocks
     std::size_t entry = 0;  ///< where those that waited here are listed
     bool in_place = false;
@@ -214,11 +214,11 @@ class Phased final : public Exchange, public Participant {
     PostedReceive& posted = posted_[k];
     posted = {.source = s, .run = run, .parts = announces_ ? 2 : 1};
     if (announces_) {
-      mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), source, mpi::tag_parcel,
-                        transport_.other(k));
+      mpi::post_receive(context_.channel, &posted.pair_run, sizeof(PairRun), source,
+                        mpi::tag_pair_run, transport_.other(k));
     } else {
-      posted.parcel = {context_.channel.rank(), source, reached_[f].blocks, run.count};
-      posted.cursor = cursor_of(posted.parcel);
+      posted.pair_run = {context_.channel.rank(), source, reached_[f].blocks, run.count};
+      posted.cursor = cursor_of(posted.pair_run);
     }
     std::byte* const memory = memory_.memory(run.first);
     const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
@@ -235,35 +235,34 @@ class Phased final : public Exchange, public Participant {
     return moves_->receives.counts[source] > 0 &&
            static_cast<std::size_t>(std::ranges::count_if(posted_, of_source)) < most_of_a_source;
   }
-  /// The cursor of the first block of a parcel; that behind its last will be asked for next,
-  /// probably.
-  SlotIndex cursor_of(const Parcel& parcel) {
-    const std::size_t f = flow_from(flows_.incoming, parcel.origin);
+  /// The cursor of the first block of a run; that behind its last will be asked for next, probably.
+  SlotIndex cursor_of(const PairRun& pair_run) {
+    const std::size_t f = flow_from(flows_.incoming, pair_run.origin);
     Reached& reached = reached_[f];
-    const SlotIndex cursor = parcel.first >= reached.blocks
-                                 ? flows_.advance(reached.cursor, parcel.first - reached.blocks)
-                                 : flows_.advance(flows_.incoming[f].cursor, parcel.first);
-    reached = {static_cast<SlotIndex>(parcel.first + parcel.count),
-               flows_.advance(cursor, parcel.count)};
+    const SlotIndex cursor = pair_run.first >= reached.blocks
+                                 ? flows_.advance(reached.cursor, pair_run.first - reached.blocks)
+                                 : flows_.advance(flows_.incoming[f].cursor, pair_run.first);
+    reached = {static_cast<SlotIndex>(pair_run.first + pair_run.count),
+               flows_.advance(cursor, pair_run.count)};
     return cursor;
   }
   void arrived(PostedReceive& posted) {
     if (--posted.parts > 0) return;
     const auto [first, credited] = posted.run;
-    const Parcel& parcel = posted.parcel;
-    const storage::SlotRun run{first, parcel.count};
-    if (parcel.count < credited) {
-      memory_.give_back({first + parcel.count, credited - parcel.count});
-      moves_->receives.counts[posted.source] += credited - parcel.count;
+    const PairRun& pair_run = posted.pair_run;
+    const storage::SlotRun run{first, pair_run.count};
+    if (pair_run.count < credited) {
+      memory_.give_back({first + pair_run.count, credited - pair_run.count});
+      moves_->receives.counts[posted.source] += credited - pair_run.count;
     }
-    to_come_ -= parcel.count;
-    if (parcel.target == context_.channel.rank()) {
-      context_.observer().moved(parcel.count);
-      memory_.arrived(*local_, run, announces_ ? cursor_of(parcel) : posted.cursor);
+    to_come_ -= pair_run.count;
+    if (pair_run.target == context_.channel.rank()) {
+      context_.observer().moved(pair_run.count);
+      memory_.arrived(*local_, run, announces_ ? cursor_of(pair_run) : posted.cursor);
     } else {
-      memory_.arrived_to_wait(*local_, run, parcel);
-      phases_->waits_here(parcel.target, parcel.count);
-      report_->detours += parcel.count;
+      memory_.arrived_to_wait(*local_, run, pair_run);
+      phases_->waits_here(pair_run.target, pair_run.count);
+      report_->detours += pair_run.count;
     }
   }
   void answer(int rank, const Credit& credit) {
@@ -275,17 +274,17 @@ class Phased final : public Exchange, public Participant {
     Sending& message = sendings_[k];
     message = choose_blocks(
         send, writes ? credit.count : std::min<std::uint64_t>(credit.count, sizes_.send_blocks));
-    const Parcel& parcel = message.parcel;
-    to_send_ -= parcel.count;
+    const PairRun& pair_run = message.pair_run;
+    to_send_ -= pair_run.count;
     ++sending_;
     if (announces_)
-      mpi::post_send(context_.channel, &message.parcel, sizeof(Parcel), rank, mpi::tag_parcel,
+      mpi::post_send(context_.channel, &message.pair_run, sizeof(PairRun), rank, mpi::tag_pair_run,
                      transport_.other(window + k));
-    const std::uint64_t bytes = parcel.count * context_.blocks.block_bytes;
+    const std::uint64_t bytes = pair_run.count * context_.blocks.block_bytes;
     if (message.is_own()) {
-      context_.observer().moved(parcel.count);
+      context_.observer().moved(pair_run.count);
     } else {  // what leaves once is counted already
-      report_->blocks_sent += parcel.count;
+      report_->blocks_sent += pair_run.count;
       report_->bytes_sent += bytes;
     }
     if (writes) {
@@ -308,23 +307,23 @@ class Phased final : public Exchange, public Participant {
     if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == target &&
         sent_[f] < flows_.outgoing[f].count) {
       const plan::Outgoing& flow = flows_.outgoing[f];
-      message.parcel = {target, context_.channel.rank(), sent_[f],
-                        std::min<std::uint64_t>(most, flow.count - sent_[f])};
-      message.slots = local_->exports(flow, sent_[f], message.parcel.count);
-      sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
+      message.pair_run = {target, context_.channel.rank(), sent_[f],
+                          std::min<std::uint64_t>(most, flow.count - sent_[f])};
+      message.slots = local_->exports(flow, sent_[f], message.pair_run.count);
+      sent_[f] = static_cast<SlotIndex>(sent_[f] + message.pair_run.count);
     } else {
-      message.parcel = memory_.take_waiting(target, most, message.entry);
-      if (message.parcel.count == 0)
+      message.pair_run = memory_.take_waiting(target, most, message.entry);
+      if (message.pair_run.count == 0)
         throw Error(ErrorCode::internal, "a phase sends blocks that are not there");
     }
-    moves_->sends.counts[send] -= message.parcel.count;
+    moves_->sends.counts[send] -= message.pair_run.count;
     return message;
   }
   void gather(const Sending& message, std::byte* packed) {
     if (message.is_own())
       local_->gather(message.slots, packed);
     else
-      memory_.gather_waiting(*local_, message.entry, message.parcel.count, packed);
+      memory_.gather_waiting(*local_, message.entry, message.pair_run.count, packed);
   }
   /// Sends blocks from where they are if they stand in one run, or if there are no buffers.
   bool send_in_place(const Sending& message, int rank, std::size_t k) {
@@ -337,8 +336,8 @@ class Phased final : public Exchange, public Participant {
     if (has_buffers) return false;
     local_->backend().finish_all();  // they may be on their way into these slots
     pieces_.pieces.clear();
-    memory_.list_waiting(*local_, message.entry, message.parcel.count, pieces_.pieces);
-    transport_.send(k, rank, pieces_, message.parcel.count * context_.blocks.block_bytes);
+    memory_.list_waiting(*local_, message.entry, message.pair_run.count, pieces_.pieces);
+    transport_.send(k, rank, pieces_, message.pair_run.count * context_.blocks.block_bytes);
     return true;
   }
   void sent(const Sending& message) {
@@ -347,7 +346,7 @@ class Phased final : public Exchange, public Participant {
     if (message.is_own())
       local_->release(message.slots);
     else
-      memory_.release_waiting(*local_, message.entry, message.parcel.count);
+      memory_.release_waiting(*local_, message.entry, message.pair_run.count);
   }
   [[nodiscard]] std::size_t idle_send() const {
     const std::size_t end = sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;

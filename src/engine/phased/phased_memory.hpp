@@ -18,9 +18,8 @@
 
 namespace valet::engine {
 
-/// Blocks `first` to `first + count` of those that the map sends from `origin` to `target`: what a
-/// message has.
-struct Parcel {
+/// A run of the blocks that the map sends from `origin` to `target`: what a message has.
+struct PairRun {
   int target = 0;
   int origin = 0;
   std::uint64_t first = 0;
@@ -94,7 +93,7 @@ class PhasedMemory {
       cursors_[static_cast<std::size_t>(run.first + k)] = cursor;
   }
   /// The same for blocks of another rank, which wait here, within waiting_room().
-  void arrived_to_wait(LocalSlots& local, storage::SlotRun run, const Parcel& parcel) {
+  void arrived_to_wait(LocalSlots& local, storage::SlotRun run, const PairRun& pair_run) {
     // The memory for both is part of what is promised, and does not grow.
     if (waiting_room() < run.count)
       throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
@@ -108,10 +107,10 @@ class PhasedMemory {
       for (std::uint64_t k = kept; k < size; ++k)
         slots[static_cast<std::size_t>(k)] = static_cast<SlotIndex>(here + k);
       for (std::uint64_t k = 0; k < size; ++k)
-        waiting_.push_back({.target = static_cast<std::uint32_t>(parcel.target) & most_target,
+        waiting_.push_back({.target = static_cast<std::uint32_t>(pair_run.target) & most_target,
                             .in_scratch = k < kept ? 0U : 1U,
-                            .origin = parcel.origin,
-                            .number = static_cast<std::uint32_t>(parcel.first + done + k),
+                            .origin = pair_run.origin,
+                            .number = static_cast<std::uint32_t>(pair_run.first + done + k),
                             .slot = slots[static_cast<std::size_t>(k)]});
       done += size;
     }
@@ -119,7 +118,7 @@ class PhasedMemory {
 
   /// Takes up to `most` blocks for `target` that waited here when the phase began.
   /// @param entry  Gets where their slots are listed.
-  Parcel take_waiting(int target, std::uint64_t most, std::size_t& entry) {
+  PairRun take_waiting(int target, std::uint64_t most, std::size_t& entry) {
     const auto wanted = static_cast<std::uint32_t>(target);
     // The ones in front of each target have been taken.
     const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waited_);
@@ -128,13 +127,13 @@ class PhasedMemory {
     });
     entry = static_cast<std::size_t>(first - waiting_.begin());
     if (first == end || first->target != wanted) return {};
-    Parcel parcel{target, first->origin, first->number, 0};
+    PairRun pair_run{target, first->origin, first->number, 0};
     for (auto block = first;
-         block != end && parcel.count < most && block->target == wanted &&
-         block->origin == parcel.origin && block->number == parcel.first + parcel.count;
-         ++block, ++parcel.count)
+         block != end && pair_run.count < most && block->target == wanted &&
+         block->origin == pair_run.origin && block->number == pair_run.first + pair_run.count;
+         ++block, ++pair_run.count)
       block->origin = nobody;
-    return parcel;
+    return pair_run;
   }
   /// Packs `count` waiting blocks from entry `entry` on, and frees their slots.
   void gather_waiting(LocalSlots& local, std::size_t entry, std::uint64_t count,
