@@ -159,8 +159,8 @@ std::size_t first_edge(const ExchangeContext& context, const plan::Flows& flows)
 ///
 /// Why it is complete. A rank carries its actions out in the order in which the root made them. Of
 /// the cycles and shifts that are not carried out take the first: all its ranks are at it. A rank
-/// credits an increment when it has an idle buffer, and can fill free slots from a buffer. If none
-/// of the ranks of a cycle could go on, each would hold arrivals for which no slot is free, so it
+/// credits a message when it has an idle buffer, and can fill free slots from a buffer. If none of
+/// the ranks of a cycle could go on, each would hold arrivals for which no slot is free, so it
 /// would have received more than it has sent; but round a cycle as much is received as sent. The
 /// first rank of a shift only sends, and the last has free slots for all that it receives.
 ///
@@ -217,7 +217,7 @@ class Cyclic final : public SlotExchange {
     edge_ = 0;
     CyclicNote note{.kind = CyclicNote::Kind::joins};
     note.known = {.edges = static_cast<std::uint32_t>(flows_.outgoing.size()),
-                  .most_increment = most_increment(),
+                  .most_message_blocks = most_message_blocks(),
                   .free = local.free().count() + sizes_.receive_blocks * sizes_.receive_buffers +
                           sizes_.node_blocks * sizes_.node_buffers};
     if (note.known.edges > 0) {
@@ -243,7 +243,7 @@ class Cyclic final : public SlotExchange {
     return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
   }
   /// Blocks that fit a message, as if as much came as goes: or one rank would shorten those of all.
-  [[nodiscard]] std::uint32_t most_increment() const {
+  [[nodiscard]] std::uint32_t most_message_blocks() const {
     const std::uint64_t most =
         std::max<std::uint64_t>(flows_.exports.size(), flows_.blocks_arriving);
     const schedule::StreamSizes sizes =
@@ -276,7 +276,7 @@ class Cyclic final : public SlotExchange {
     const schedule::Action& action = actions_[next_];
     busy_ = true;
     if (action.source != schedule::no_rank)
-      receiver_.allow(static_cast<int>(action.source), action.blocks, action.increment);
+      receiver_.allow(static_cast<int>(action.source), action.blocks, action.message_blocks);
     if (action.destination != schedule::no_rank)
       sender_.allow(static_cast<int>(action.destination), action.blocks);
   }

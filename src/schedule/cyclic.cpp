@@ -11,18 +11,18 @@ namespace valet::schedule {
 struct CyclicScheduler::Common {
   std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
-  std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t most_message_blocks = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t step = 0;
 
   void take_part(const Node& node) {
-    most_increment = std::min(most_increment, node.most_increment);
+    most_message_blocks = std::min(most_message_blocks, node.most_message_blocks);
     step = std::max(step, node.step);
   }
-  [[nodiscard]] std::uint64_t increment() const {
-    return std::min({blocks, std::max<std::uint64_t>(1, room), std::uint64_t{most_increment}});
+  [[nodiscard]] std::uint64_t message_blocks() const {
+    return std::min({blocks, std::max<std::uint64_t>(1, room), std::uint64_t{most_message_blocks}});
   }
   [[nodiscard]] Action action(std::uint32_t source, std::uint32_t destination) const {
-    return {source, destination, blocks, increment(), step};
+    return {source, destination, blocks, message_blocks(), step};
   }
 };
 

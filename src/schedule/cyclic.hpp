@@ -35,15 +35,15 @@ struct Edge {
 constexpr std::uint32_t no_rank = std::numeric_limits<std::uint32_t>::max();
 
 /// What a rank does next: sends `blocks` to `destination` and receives as many from `source`, in
-/// messages of `increment` blocks, the last of which may be shorter. Without a destination it only
-/// receives, without a source it only sends. It receives an increment and sends one, and goes on
-/// when both are done; where it has no free slot, the increment is 1 and one block of scratch takes
-/// what arrives until the block that leaves has left.
+/// messages of `message_blocks` blocks, the last of which may be shorter. Without a destination it
+/// only receives, without a source it only sends. It receives a message and sends one, and goes on
+/// when both are done; where it has no free slot, a message is one block, and one block of scratch
+/// takes what arrives until the block that leaves has left.
 struct Action {
   std::uint32_t source = no_rank;
   std::uint32_t destination = no_rank;
   std::uint64_t blocks = 0;
-  std::uint64_t increment = 0;
+  std::uint64_t message_blocks = 0;
   /// The longest chain of actions that must end before this one can begin, if each takes one step
   /// and all ranks of a cycle or shift begin together.
   std::uint32_t step = 0;
@@ -69,7 +69,7 @@ class CyclicLink {
 struct CyclicRank {
   std::uint32_t edges = 0;  ///< ranks it has blocks for
   /// Blocks of a message that it can send or receive at most; at least 1.
-  std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t most_message_blocks = std::numeric_limits<std::uint32_t>::max();
   /// Free slots, and blocks of scratch that take arrivals while others have not left yet.
   std::uint64_t free = 0;
 };

@@ -220,14 +220,14 @@ std::optional<std::string> find_violation(const TransferMatrix& matrix,
 }
 
 CyclicSchedule record_cyclic(const TransferMatrix& matrix, std::span<const std::uint64_t> free,
-                             EdgeOrder order, std::uint32_t most_increment) {
+                             EdgeOrder order, std::uint32_t most_message_blocks) {
   Recorder recorder(matrix, order);
   Ledger ledger;
   CyclicScheduler scheduler(ledger, matrix.ranks());
   for (std::uint32_t rank = 0; rank < matrix.ranks(); ++rank)
-    scheduler.set(
-        rank,
-        {.edges = recorder.edges(rank), .most_increment = most_increment, .free = free[rank]});
+    scheduler.set(rank, {.edges = recorder.edges(rank),
+                         .most_message_blocks = most_message_blocks,
+                         .free = free[rank]});
   scheduler.run(recorder);
   return recorder.take_schedule();
 }
@@ -240,7 +240,7 @@ CyclicCounts count_actions(const CyclicSchedule& schedule) {
       counts.critical_path = std::max<std::uint64_t>(counts.critical_path, action.step + 1);
       if (action.destination == no_rank) continue;
       counts.volume += action.blocks;
-      counts.messages += (action.blocks - 1) / action.increment + 1;
+      counts.messages += (action.blocks - 1) / action.message_blocks + 1;
     }
   return counts;
 }

@@ -106,10 +106,11 @@ using PhaseSchedule = std::vector<std::vector<Move>>;
 using CyclicSchedule = std::vector<std::vector<Action>>;
 
 /// What the root schedules for a matrix that it gets edge by edge. Local; O(nonzeros) memory.
-/// @param free  Per rank, as CyclicRank::free. @param most_increment  CyclicRank's, of all ranks.
+/// @param free  Per rank, as CyclicRank::free. @param most_message_blocks  CyclicRank's, of all
+/// ranks.
 [[nodiscard]] CyclicSchedule record_cyclic(
     const TransferMatrix& matrix, std::span<const std::uint64_t> free, EdgeOrder order,
-    std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max());
+    std::uint32_t most_message_blocks = std::numeric_limits<std::uint32_t>::max());
 
 /// What a schedule costs.
 struct CyclicCounts {

@@ -22,16 +22,16 @@ TEST(Cyclic, EveryBlockArrivesInOneStep) {
     std::mt19937_64 random(seed);
     Instance instance = test::random_instance(random, 9, 30);
     if (seed % 3 == 0) instance.free = test::least_free(instance.matrix);  // even without memory
-    const std::uint32_t most_increment = seed % 4 == 0 ? 3 : 1000;
+    const std::uint32_t most_message_blocks = seed % 4 == 0 ? 3 : 1000;
     for (const EdgeOrder order : both_orders) {
       const CyclicSchedule schedule =
-          record_cyclic(instance.matrix, instance.free, order, most_increment);
+          record_cyclic(instance.matrix, instance.free, order, most_message_blocks);
       const CyclicRun run = run_cyclic(instance.matrix, instance.free, schedule);
       ASSERT_EQ(run.violation, "")
           << to_string(order) << ", seed " << seed << ": " << text(instance);
       ASSERT_EQ(run.volume, instance.matrix.volume()) << "seed " << seed;
       for (const auto& actions : schedule)
-        for (const Action& action : actions) ASSERT_LE(action.increment, most_increment);
+        for (const Action& action : actions) ASSERT_LE(action.message_blocks, most_message_blocks);
       const CyclicCounts counts = count_actions(schedule);
       ASSERT_EQ(counts.actions, run.actions) << "seed " << seed;
       ASSERT_EQ(counts.messages, run.messages) << "seed " << seed;
@@ -123,7 +123,7 @@ TEST(Cyclic, IncrementIsTheLeastThatARankOfTheCycleCanTake) {
   CyclicScheduler scheduler(ledger, 3);
   RecordingLink link(matrix);
   for (std::uint32_t rank = 0; rank < 3; ++rank)
-    scheduler.set(rank, {.edges = 1, .most_increment = 9 - 3 * rank, .free = 50});
+    scheduler.set(rank, {.edges = 1, .most_message_blocks = 9 - 3 * rank, .free = 50});
   scheduler.run(link);
   EXPECT_EQ(link.schedule_of(0), (std::vector<Action>{{1, 1, 20, 6}}));
   EXPECT_EQ(link.schedule_of(2), (std::vector<Action>{{no_rank, 1, 20, 3, 1}}));

@@ -96,8 +96,8 @@ class CyclicExecution {
     for (const std::uint32_t rank : group_) start = std::max(start, time_[rank]);
     for (const std::uint32_t rank : group_) {
       const Action& action = *front(rank);
-      if (action.blocks != common.blocks || action.increment != common.increment ||
-          action.increment == 0)
+      if (action.blocks != common.blocks || action.message_blocks != common.message_blocks ||
+          action.message_blocks == 0)
         violate(rank, "disagrees with its partners on blocks or increment");
       receive(rank, action);
       send(rank, action);
@@ -109,9 +109,9 @@ class CyclicExecution {
 
   void receive(std::uint32_t rank, const Action& action) {
     if (action.source == no_rank) return;
-    // Who sends as well has its free slots back after every increment.
+    // Who sends as well has its free slots back after every message.
     const bool sends = action.destination != no_rank;
-    const std::uint64_t needed = sends ? action.increment : action.blocks;
+    const std::uint64_t needed = sends ? action.message_blocks : action.blocks;
     const std::uint64_t room = sends ? std::max<std::uint64_t>(1, free_[rank]) : free_[rank];
     if (needed > room)
       violate(rank, "has " + std::to_string(free_[rank]) + " free slots for " +
@@ -127,7 +127,7 @@ class CyclicExecution {
                         std::to_string(action.destination));
     left -= std::min(left, action.blocks);
     run_.volume += action.blocks;
-    if (action.increment > 0) run_.messages += (action.blocks - 1) / action.increment + 1;
+    if (action.message_blocks > 0) run_.messages += (action.blocks - 1) / action.message_blocks + 1;
     if (action.source == no_rank) free_[rank] += action.blocks;
   }
 

@@ -56,9 +56,10 @@ class SlotReceiver {
       queue_for_credit(s);
     }
   }
-  /// Lets so many more blocks of a source come, at most `increment` in a message; is_limited only.
-  void allow(int rank, std::uint64_t blocks, std::uint64_t increment) {
-    most_blocks_ = increment;
+  /// Lets so many more blocks of a source come, at most `message_blocks` in a message; is_limited
+  /// only.
+  void allow(int rank, std::uint64_t blocks, std::uint64_t message_blocks) {
+    most_blocks_ = message_blocks;
     const std::uint32_t s = incoming_.index_of(rank);
     const bool is_queued = sources_[s].credited < incoming_.limit(s) &&
                            sources_[s].in_flight < schedule::most_credits_of_a_pair;
