@@ -42,9 +42,9 @@ void SlotSet::note_word(std::uint64_t word) noexcept {
     summary_[word / 64] &= ~bit;
 }
 
-/// Calls action(word, bits) for the parts of a run.
+/// Calls action(word, bits) for the words that a run touches.
 template <class Action>
-void SlotSet::for_each_part(SlotRun run, Action&& action) {
+void SlotSet::for_each_word(SlotRun run, Action&& action) {
   VALET_ASSERT(run.first <= slots_ && run.count <= slots_ - run.first);
   for (std::uint64_t slot = run.first, end = run.first + run.count; slot < end;) {
     const std::uint64_t word = slot / 64;
@@ -56,7 +56,7 @@ void SlotSet::for_each_part(SlotRun run, Action&& action) {
 }
 
 void SlotSet::insert(SlotRun run) {
-  for_each_part(run, [](std::uint64_t& word, std::uint64_t bits) {
+  for_each_word(run, [](std::uint64_t& word, std::uint64_t bits) {
     VALET_ASSERT((word & bits) == 0);
     word |= bits;
   });
@@ -64,7 +64,7 @@ void SlotSet::insert(SlotRun run) {
 }
 
 void SlotSet::erase(SlotRun run) {
-  for_each_part(run, [](std::uint64_t& word, std::uint64_t bits) {
+  for_each_word(run, [](std::uint64_t& word, std::uint64_t bits) {
     VALET_ASSERT((word & bits) == bits);
     word &= ~bits;
   });

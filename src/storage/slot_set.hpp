@@ -101,7 +101,7 @@ class VALET_EXPORT SlotSet {
 
  private:
   template <class Action>
-  void for_each_part(SlotRun run, Action&& action);
+  void for_each_word(SlotRun run, Action&& action);
   void note_word(std::uint64_t word) noexcept;
 
   std::uint64_t slots_ = 0;

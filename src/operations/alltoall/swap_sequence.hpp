@@ -138,7 +138,7 @@ class SwapSequence {
   }
 
  private:
-  // Indices of requests; sends and receives of parts alternate between two.
+  // Indices of requests; sends and receives of rounds alternate between two.
   static constexpr std::size_t send_request = 0, receive_request = 2;
   static constexpr std::size_t word_send_request = 4, word_receive_request = 5, request_count = 6;
 
@@ -154,8 +154,8 @@ class SwapSequence {
     std::uint64_t begin = 0, sent = 0, received = 0, held = 0;
     [[nodiscard]] std::uint64_t both() const { return sent < received ? sent : received; }
   };
-  /// Elements of one message in either direction.
-  struct Part {
+  /// A message in either direction: the elements of each.
+  struct Round {
     std::uint64_t offset = 0, count = 0;
     bool paired = true;
   };
@@ -182,14 +182,14 @@ class SwapSequence {
              std::as_writable_bytes(std::span(&their_meeting_, 1)));
   }
   /// First the messages that have a counterpart, then those of the rank that gives more.
-  [[nodiscard]] std::uint64_t parts(const SwapCounts& counts) const {
+  [[nodiscard]] std::uint64_t rounds(const SwapCounts& counts) const {
     const auto messages = [&](std::uint64_t count) {
       return count / memory_.message_elements + (count % memory_.message_elements > 0 ? 1 : 0);
     };
     const std::uint64_t more = std::max(counts.sent, counts.received) - counts.both();
     return messages(counts.both()) + messages(more);
   }
-  [[nodiscard]] Part part(const SwapCounts& counts, std::uint64_t k) const {
+  [[nodiscard]] Round round(const SwapCounts& counts, std::uint64_t k) const {
     const std::uint64_t size = memory_.message_elements;
     const std::uint64_t both = counts.both();
     if (k * size < both) return {k * size, std::min(size, both - k * size), true};
@@ -197,10 +197,10 @@ class SwapSequence {
     const std::uint64_t offset = both + (k - paired) * size;
     return {offset, std::min(size, std::max(counts.sent, counts.received) - offset), false};
   }
-  /// Makes room for a part and posts its receive: the place of the part that goes, or, where there
-  /// is none, what follows the elements.
+  /// Makes room for what a round brings and posts the receive: where its elements that go were, or,
+  /// where none go, behind the elements.
   void make_ready(int partner, const SwapCounts& counts, std::uint64_t k) {
-    const Part next = part(counts, k);
+    const Round next = round(counts, k);
     requests_.wait(send_request + k % 2);
     std::byte* to = element(counts.begin + next.offset);
     std::uint64_t bytes = next.count * memory_.element_bytes;
@@ -218,8 +218,8 @@ class SwapSequence {
     mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, request);
     if (bytes > 0) observe::observer_of(channel_)->receives(&request, partner, bytes);
   }
-  void send_part(int partner, const SwapCounts& counts, std::uint64_t k) {
-    const Part next = part(counts, k);
+  void send_round(int partner, const SwapCounts& counts, std::uint64_t k) {
+    const Round next = round(counts, k);
     const std::byte* from = next.paired ? staging(k) : element(counts.begin + next.offset);
     std::uint64_t bytes = next.count * memory_.element_bytes;
     if (!next.paired && counts.sent < counts.received) bytes = 0;
@@ -230,16 +230,16 @@ class SwapSequence {
     observe::observer_of(channel_)->sends(&request, partner, bytes);
   }
   void exchange_elements(int partner, const SwapCounts& counts) {
-    const std::uint64_t count = parts(counts);
+    const std::uint64_t count = rounds(counts);
     if (count == 0) return;
     note_in_use(std::min<std::uint64_t>(count, 2) * memory_.message_elements);
     make_ready(partner, counts, 0);
     exchange_meetings(partner);  // both have posted their first receive
     for (std::uint64_t k = 0; k < count; ++k) {
       if (k + 1 < count) make_ready(partner, counts, k + 1);
-      send_part(partner, counts, k);
+      send_round(partner, counts, k);
       requests_.wait(receive_request + k % 2);
-      const Part done = part(counts, k);
+      const Round done = round(counts, k);
       observe::observer_of(channel_)->moved(done.paired ? 2 * done.count : done.count);
     }
     requests_.wait(send_request);
