@@ -88,7 +88,7 @@ bool print_report(const std::string& title, const valet::Report& report, Part& p
   return wrong == 0;
 }
 
-/// Producers to consumers, then anew among the consumers. @return Whether all was right.
+/// From producers to consumers, then again among the consumers. @return Whether all was right.
 bool hand_over(const Options& options, MPI_Comm communicator) {
   const int rank = example::rank_of(communicator);
   const valet::BlockCyclic::Extents extents{options.rows, options.columns};

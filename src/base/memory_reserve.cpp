@@ -70,7 +70,7 @@ MemoryReserve::~MemoryReserve() {
   refill();
   if (--own.calls > 0) return;
   const std::lock_guard lock(mutex);
-  // Not where the application has set another one meanwhile.
+  // Unless the application has set another one meanwhile.
   if (--users == 0 && std::get_new_handler() == give_up_reserve) std::set_new_handler(other);
 }
 

@@ -98,7 +98,7 @@ void require_nothing_wrong(const std::optional<Diagnostic>& found) {
   if (found) throw Error(found->code, found->text);
 }
 
-/// As much of a text as there is room for, and a 0.
+/// The beginning of a text, as far as there is room for it, and a 0.
 template <std::size_t room>
 void copy_text(std::string_view text, char (&target)[room]) {
   target[text.copy(target, room - 1)] = '\0';

@@ -107,7 +107,7 @@ Struct complete(const char* name, const Struct& given, const Struct& defaults) {
   std::memcpy(&whole, &given, bytes);
   return whole;
 }
-/// Writes as much of the defaults as a caller with `bytes` of them knows, zeros behind, and
+/// Writes those of the defaults that a caller with a struct of `bytes` knows, zeros behind, and
 /// `bytes`. Local.
 template <class Struct>
 void initialise(Struct* target, std::size_t bytes, Struct defaults) {

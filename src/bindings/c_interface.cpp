@@ -57,7 +57,7 @@ auto& plan_of(Plan* plan) {
   return plan->plan;
 }
 
-/// What the caller gets of a text: as much as there is room for, and a 0; and the bytes of all.
+/// Writes a text as far as the caller has room for it, and a 0. Returns the bytes of all of it.
 template <class MakeText>
 std::size_t write_text(char* target, std::size_t bytes, MakeText&& make_text) {
   std::string text;

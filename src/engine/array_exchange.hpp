@@ -163,7 +163,7 @@ class ArrayExchange final : public engine::Participant {
     return static_cast<std::uint64_t>((peer.elements + sizes_.chunk_elements - 1) /
                                       sizes_.chunk_elements);
   }
-  /// Those that are not in memory shared with the node.
+  /// Receive buffers that are not in memory shared with the node.
   [[nodiscard]] std::size_t own_receive_buffers() const {
     return node_.own().empty() && receives_ ? sizes_.receive_buffers : 0;
   }
@@ -189,8 +189,8 @@ class ArrayExchange final : public engine::Participant {
       }
     }
   }
-  /// Packs the next chunk for the rank whose credit waits, once there is a place to send from. What
-  /// occupies that place completes, and this is called again.
+  /// Packs the next chunk for the rank whose credit waits, once a send buffer is idle. The message
+  /// that occupies it completes, and then this is called again.
   void serve() {
     if (crediting_ == nullptr) return;
     ArrayPeer& peer = *crediting_;

@@ -32,7 +32,8 @@ struct ArrayPeer {
   std::int64_t done = 0;  ///< sent, or credited
 };
 
-/// Those that a rank shares something with, ascending, and how much; its own part is apart.
+/// The ranks that this rank shares elements with, ascending, and how many; what it shares with
+/// itself is counted apart.
 struct ArrayPeers {
   /// @param sent, to        Null, where this rank has no part of the source.
   /// @param received, from  Likewise of the target.

@@ -113,7 +113,7 @@ class VALET_EXPORT CreditTransport {
   void give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes, Credit credit);
 
   // Sending.
-  /// Waits for the next credit, if not yet.
+  /// Starts to wait for the next credit, unless it does already.
   void listen();
   [[nodiscard]] bool can_send(std::size_t index) const;
   void send(std::size_t index, int destination, const std::byte* memory, std::uint64_t bytes);
@@ -130,7 +130,7 @@ class VALET_EXPORT CreditTransport {
   }
   /// Whether this rank writes into the memory of `destination`.
   [[nodiscard]] bool writes_to(int destination) const { return node_.of(destination) != nullptr; }
-  /// Whether it is to do so for this credit.
+  /// Whether this credit asks for that.
   [[nodiscard]] static bool is_for_writing(const Credit& credit) {
     return credit.offset_bytes != Credit::no_offset;
   }

@@ -161,8 +161,9 @@ std::size_t first_edge(const ExchangeContext& context, const plan::Flows& flows)
 /// the cycles and shifts that are not carried out take the first: all its ranks are at it. A rank
 /// credits a message when it has an idle buffer, and can fill free slots from a buffer. If none of
 /// the ranks of a cycle could go on, each would hold arrivals for which no slot is free, so it
-/// would have received more than it has sent; but round a cycle as much is received as sent. The
-/// first rank of a shift only sends, and the last has free slots for all that it receives.
+/// would have received more than it has sent; but around a cycle as many blocks are received as are
+/// sent. The first rank of a shift only sends, and the last has free slots for all that it
+/// receives.
 ///
 /// That needs one rule more: the credits of the action at hand must reach a rank whatever came
 /// before them. Ranks that are ahead credit for actions that this one has not begun, of
@@ -242,7 +243,8 @@ class Cyclic final : public SlotExchange {
   [[nodiscard]] const plan::Outgoing& edge(std::size_t k) const {
     return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
   }
-  /// Blocks that fit a message, as if as much came as goes: or one rank would shorten those of all.
+  /// Blocks that fit a message, sized for as many arrivals as exports: a rank with few of either
+  /// would shorten the messages of all.
   [[nodiscard]] std::uint32_t most_message_blocks() const {
     const std::uint64_t most =
         std::max<std::uint64_t>(flows_.exports.size(), flows_.blocks_arriving);

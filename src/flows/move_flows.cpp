@@ -255,7 +255,7 @@ void run(plan::State& state, StorageBackend& backend, const Storages& all, Repor
   } catch (const Error&) {
     throw;
   } catch (...) {
-    // A storage that says it does not throw, or no memory at all. Other ranks wait for this one.
+    // A storage threw that says it does not, or memory ran out. Other ranks wait for this one.
     std::terminate();
   }
 }

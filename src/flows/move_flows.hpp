@@ -23,7 +23,7 @@ void prepare(plan::State& state);
 /// Moves the blocks of a plan, whatever they are: looks at the storage, agrees that all ranks can
 /// go on, then exchanges, moves inside the rank and verifies. Collective, inside
 /// call::Frame::run().
-/// @param lent         Of workspace_bytes(), aligned as by malloc(); empty for memory of the plan.
+/// @param lent         Has workspace_bytes(), aligned as by malloc(); empty for memory of the plan.
 /// @param make_blocks  Called once all ranks have agreed: brings blocks to where the plan has them.
 /// @throws Error as execute(), on all ranks alike.
 [[nodiscard]] Report move_flows(plan::State& state, StorageBackend& backend,

@@ -34,7 +34,7 @@ struct IndexFamily {
 /// array: its blocks are contiguous. Swap the arguments for the other side's view.
 class VALET_EXPORT DimensionPair {
  public:
-  /// @param mine, theirs  Of equal extents. @throws Error invalid_argument otherwise. Local.
+  /// @param mine, theirs  Have equal extents. @throws Error invalid_argument otherwise. Local.
   DimensionPair(const Dimension& mine, const Dimension& theirs, int number = 0);
 
   /// One side as the algorithms see it.

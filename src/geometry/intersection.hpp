@@ -34,7 +34,7 @@ class VALET_EXPORT DimensionIntersection {
   }
   /// Indices shared with a peer. O(log families).
   [[nodiscard]] std::int64_t size(int peer) const noexcept;
-  /// Those in one period. O(1).
+  /// Indices shared with a peer in one period. O(1).
   [[nodiscard]] std::int64_t size_of_period(int peer) const noexcept;
 
  private:

@@ -75,7 +75,7 @@ struct SharedRun {
 /// DimensionIntersection: 40 bytes a family of a period. The others take no memory.
 class SharedObjects {
  public:
-  /// @param mine, theirs  Of as many objects; must live on. @throws std::bad_alloc.
+  /// @param mine, theirs  Have as many objects; must live on. @throws std::bad_alloc.
   SharedObjects(Ledger& ledger, const ObjectSide& mine, int rank, const ObjectSide& theirs)
       : mine_(mine), theirs_(theirs), rank_(rank) {
     if (mine.is_cyclic() && theirs.is_cyclic() && rank < mine.ranks())
@@ -111,7 +111,7 @@ class SharedObjects {
             action(SharedRun{own.first + k, k, length});
           });
     } else if (mine_.is_cyclic()) {
-      // What of an interval is mine follows each other in my slots.
+      // The objects of an interval that are mine are in consecutive slots of mine.
       const Interval other = theirs_.interval(peer);
       std::int64_t slot = -1;
       dealt(other, mine_)

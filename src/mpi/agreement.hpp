@@ -168,7 +168,7 @@ template <class Values>
 constexpr const char* enough_mark = "{enough}";
 /// What to set a budget to.
 constexpr const char* at_least_enough = "at least {enough}, which is enough for all ranks";
-/// That a budget is too small, with that number. @param what  For what.
+/// The error that a budget is too small, with that number. @param what  For what.
 [[nodiscard]] Diagnostic budget_too_small_for(const std::string& what, std::uint64_t budget_bytes);
 
 /// Either every rank returns or every rank throws, as Agreement::run() has it. Collective; one

@@ -30,7 +30,7 @@ constexpr std::size_t small_block_bytes = 64;
 constexpr int empty_messages = 16;
 constexpr int least_attempts = 2, most_attempts = 4;
 /// The most time for an attempt. Where a message takes long, because ranks or threads wait for a
-/// core, few tell as much as many, and many would take seconds.
+/// core, few messages tell the same as many, which would take seconds.
 constexpr double most_seconds = 1e-3;
 
 /// Two buffers of equal size; on the stack where little is wanted, or the system has less.

@@ -30,7 +30,7 @@ struct Hooks {
 
   /// A blocking call that began at `start` (now()) has come back.
   virtual void waited(double start) = 0;
-  /// That request of Requests has completed.
+  /// A request of Requests has completed.
   virtual void completed(const void* request, const MPI_Status& status) const = 0;
 };
 

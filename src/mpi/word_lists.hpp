@@ -71,8 +71,8 @@ inline void exchange_lists(const Channel& channel, Ledger& ledger, WordLists& se
       .run();
 }
 
-/// Lists of pairs of words for ranks that know that they receive from this one, but not how much:
-/// a round of lengths goes before the lists.
+/// Lists of pairs of words for ranks that know that they receive from this one, but not how many: a
+/// round of lengths goes before the lists.
 class PairLists {
  public:
   PairLists(const Channel& channel, Ledger& ledger)

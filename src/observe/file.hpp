@@ -39,9 +39,9 @@ class VALET_EXPORT File {
   /// Goes on writing there. Nothing for a pipe or a device.
   void seek(std::uint64_t offset);
   void write(std::span<const char> bytes);
-  /// Reads from an offset on. False where that much is not there.
+  /// Reads from an offset on. False where the file ends before.
   [[nodiscard]] bool read(std::uint64_t offset, std::span<char> bytes) const;
-  /// Begins anew, without the error; what was written is written over.
+  /// Starts from the beginning again, without the error; what was written is overwritten.
   void restart() {
     error_ = 0;
     seek(0);

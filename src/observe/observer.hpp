@@ -47,7 +47,7 @@ struct Observer final : mpi::Hooks {
     if (trace != nullptr)
       trace->message_begins(TraceKind::credited, request, {.peer = rank, .bytes = bytes});
   }
-  /// That request has completed.
+  /// A request has completed.
   void completed(const void* request, const MPI_Status& status) const override {
     if (trace != nullptr) trace->message_ends(request, mpi::received_bytes(status));
   }

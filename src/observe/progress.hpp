@@ -18,7 +18,7 @@ namespace valet::observe {
 /// simulated. Local.
 class ProgressPace {
  public:
-  /// @param delay_seconds  Nothing is due before that much time from now.
+  /// @param delay_seconds  Nothing is due before that time has passed.
   explicit ProgressPace(double delay_seconds = 0) : next_seconds_(delay_seconds) {}
   /// Whether it is time to report again.
   [[nodiscard]] bool due() {

@@ -51,7 +51,7 @@ class VALET_EXPORT Trace {
   void message_begins(TraceKind kind, const void* key, const TraceDetails& details);
   /// Takes the time at which the clock was last read: a wait read it at its end. Does nothing for a
   /// key that did not begin.
-  /// @param received_bytes  Of a receive; 0 where all of it was written into shared memory.
+  /// @param received_bytes  What a receive got; 0 where all was written into shared memory.
   void message_ends(const void* key, std::uint64_t received_bytes = 0);
 
   /// Forgets all entries.

@@ -23,7 +23,7 @@ struct TraceCaption {
 /// known to have one; written when it has ended. `trace()` records all the while.
 class VALET_EXPORT TraceFile {
  public:
-  /// Local. @param path  Of the file; the one of rank 0 counts.
+  /// Local. @param path  Where the file is; the path of rank 0 counts.
   TraceFile(Ledger& ledger, int rank, std::string path)
       : trace_(ledger, rank), path_(std::move(path)) {}
 

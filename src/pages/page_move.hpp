@@ -56,7 +56,8 @@ namespace valet::pages {
   return options;
 }
 
-/// That DIRECT cannot hold everything at once, for an agreement that knows what is enough.
+/// The error that DIRECT cannot hold everything at once, for an agreement that knows what is
+/// enough.
 /// @param what  What it holds.
 [[nodiscard]] inline Diagnostic too_small_for_direct(const char* what, std::uint64_t budget_bytes) {
   return diagnose(ErrorCode::budget_too_small, "method direct needs ", mpi::enough_mark,
@@ -73,7 +74,7 @@ enum class PageOrder {
 /// The pages of one memory on one rank.
 class PageMove {
  public:
-  /// @param state  Of a plan to be: channel, options and ledger are used.
+  /// @param state  The state of a plan to be: channel, options and ledger are used.
   explicit PageMove(std::unique_ptr<plan::State> state) : plan_(std::move(state)), state_(*plan_) {}
 
   [[nodiscard]] plan::State& state() { return state_; }

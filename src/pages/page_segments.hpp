@@ -228,7 +228,7 @@ class PageSegments {
     filled.room = page_bytes_;
     return bytes % page_bytes_;
   }
-  /// To the front, where as much has been read. What is read next may overlap with it.
+  /// To the front, where at least a page has been read. What is read next may overlap with it.
   void write_page(const std::byte* from) {
     if (to_ != from) std::memmove(to_, from, page_bytes_);
     to_ += page_bytes_;

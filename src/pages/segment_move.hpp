@@ -25,7 +25,7 @@ namespace valet::pages {
 /// One move on one rank.
 class SegmentMove {
  public:
-  /// @param state             Of a plan to be: channel, options and ledger are used.
+  /// @param state             The state of a plan to be: channel, options and ledger are used.
   /// @param ledger            Counts the lists of segments.
   /// @param are_single_runs  As for PageSegments.
   SegmentMove(std::unique_ptr<plan::State> state, Ledger& ledger, std::byte* data,

@@ -45,8 +45,8 @@ bool stand_alone(const Flows& flows, std::uint64_t block_bytes) {
   return schedule::are_packed(bytes, runs);
 }
 
-/// Messages that a rank receives by STREAM. Where blocks come in the order of any from several
-/// ranks none crosses a grain.
+/// Messages that a rank receives by STREAM. Where Order::any has blocks come from several ranks, no
+/// message crosses a grain.
 std::uint64_t messages_of(const Flows& flows) {
   std::uint64_t messages = 0;
   for (const Incoming& flow : flows.incoming) {

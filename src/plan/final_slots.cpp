@@ -18,7 +18,8 @@ void exchange_final_slots(const mpi::Channel& channel, Ledger& ledger, Flows& fl
     const SlotIndex* const exports = flows.exports.begin() + flow.first + first;
     for (std::size_t k = 0; k < words.size(); ++k) words[k] = addresses[exports[k]].slot;
   };
-  // What does not fit the index type is out of range, and stays so when cut to slots.
+  // A slot that does not fit the index type is out of range, and still is when cut to the number of
+  // slots.
   const auto consume = [&](const Incoming& flow, std::uint64_t first,
                            std::span<const std::uint64_t> words) {
     SlotIndex* const arrivals = flows.arrivals.begin() + flow.cursor + first;

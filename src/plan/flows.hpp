@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What one rank knows of a validated map: whom it sends how much, what it gets from whom, and in
-/// which slot everything ends. No MPI in here.
+/// What one rank knows of a validated map: which blocks it sends to whom, how many it gets from
+/// whom, and in which slot everything ends. No MPI in here.
 ///
 /// Memory a slot: `exports` 4 bytes a leaving block; where final slots are listed
 /// `arrivals` 4 bytes an arriving block; 8 a block that changes its slot inside the rank, but for

@@ -45,7 +45,7 @@ struct Totals {
 
 Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
 
-/// What is wrong with a layout for so many ranks, whatever there are of objects.
+/// What is wrong with a layout for so many ranks, however many objects there are.
 std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* name, int ranks) {
   if (layout.ranks >= 0 && layout.ranks <= ranks) return std::nullopt;
   return wrong("the layout " + std::string(name) + " is over " + std::to_string(layout.ranks) +

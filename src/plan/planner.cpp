@@ -84,7 +84,7 @@ std::optional<Diagnostic> check_blocks(const State& state) {
                         mpi::at_least_enough + ", or take method stream"};
 }
 
-/// That the budgets hold these blocks, once all ranks know their size. Collective.
+/// Agrees that the budgets hold these blocks, once all ranks know their size. Collective.
 void agree_on_budget(const State& state) {
   mpi::Agreement agreement;
   agreement.enough(least_blocks(state) * state.blocks.block_bytes);
@@ -133,7 +133,8 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   return any_lacks_room;
 }
 
-/// Methods that ask in any order where blocks of Form::any end. Not of one that is to be chosen.
+/// Whether a method asks in any order where blocks of Form::any end. False for one that is still to
+/// be chosen.
 bool lists_arrivals(Method method) {
   const schedule::MethodTraits* const traits = schedule::find_traits(method);
   return traits != nullptr && traits->landing == schedule::LandingRule::whenever;
@@ -355,7 +356,7 @@ class Planner {
     flows.arrivals = Array<SlotIndex>(ledger, flows.blocks_arriving);
     const int rank = state_.channel.rank();
     flows.list_local_moves(ledger, [&](auto&& move) {
-      // A map_counts with a finding has no slots, so nothing of a bad map is looked at here.
+      // Where something was found wrong there are no slots, so a bad map is not looked at here.
       for (std::uint64_t slot = 0; slots > 0 && slot < addresses_.size(); ++slot)
         if (const Address& to = addresses_[slot]; to.rank == rank && to.slot != slot &&
                                                   to.slot < slots &&

@@ -32,7 +32,7 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 /// Whether the budget holds what the method needs of it, for the blocks of `state`. Local. What
 /// PHASED and DIRECT need is known with the map only: the end of planning checks it.
 [[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);
-/// That it does not.
+/// The error that it does not.
 [[nodiscard]] Diagnostic budget_below_blocks(const State& state);
 
 /// What a plan wants of memory shared inside nodes. Local.

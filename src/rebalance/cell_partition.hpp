@@ -17,7 +17,7 @@
 
 namespace valet::rebalance {
 
-/// What is more than this above the tolerance is not left as it is.
+/// An imbalance that is above the tolerance by more than this is corrected.
 constexpr double tolerated_excess = 0.01;
 
 /// The objects of all ranks together.
@@ -52,10 +52,10 @@ class CellPartition {
   /// Whether the cuts made between cells went through some, on any rank: then a rank may get more
   /// than the partitioner counted. The same on all ranks.
   [[nodiscard]] bool divides_cells() const { return divides_cells_; }
-  /// For an imbalance of divided cells that is too high. Collective. Where it is so by little, some
-  /// objects are dealt to other parts; they end among objects of another part, but they are few.
-  /// Otherwise each cell goes to one part, as the partitioner said, and cuts follow the borders of
-  /// cells.
+  /// For an imbalance of divided cells that is too high. Collective. Where it is a little too high,
+  /// some objects are dealt to other parts; they end among objects of another part, but they are
+  /// few. Otherwise each cell goes to one part, as the partitioner said, and cuts follow the
+  /// borders of cells.
   void correct_division(const mpi::Channel& communicator, const AllObjects& all, double imbalance,
                         Array<int>& ranks, Array<int>& parts);
 

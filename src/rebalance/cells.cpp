@@ -21,8 +21,8 @@ constexpr double most_parts = 4096;
 /// Coordinates shrink by it, so that differences and margins of finite numbers are finite.
 constexpr double shrinking = 0.25;
 
-/// What is so far above its limits is worth a pass over its objects, to find where they are; so is
-/// what stays above them round after round.
+/// A cell so many times above its limits is worth a pass over its objects, to find where they are;
+/// a cell that stays above them round after round is, too.
 constexpr double crowded = 64;
 
 /// Cells side by side; of dimensions that do not exist there is one layer.
@@ -282,7 +282,7 @@ void Cells::Splitting::add_parts(Split& split, double wanted) {
   cells_.resize(cells_.size() + static_cast<std::size_t>(split.parts), {.shift = split.shift});
 }
 
-/// Where memory is short, every cell that is split gets as much less of it.
+/// Where memory is short, all cells that are split get less of it, in proportion.
 void Cells::Splitting::number_parts() {
   // Objects on a line or a plane will again be in as few of the cells, if nobody looks where.
   const auto parts = [&](const Split& split) {

@@ -9,8 +9,9 @@
 /// the limits, the heaviest first, for as long as there is memory for cells. While this goes on the
 /// map of the objects to ranks holds the cell of each object: there is no other memory per object.
 ///
-/// A cell is where one of its objects is, drawn by lot. Then, of the cells that a plane cuts, as
-/// much is on either side as of their objects: a cut between cells may be made between objects.
+/// A cell is where one of its objects is, drawn by lot. Then a plane has the same share of the
+/// cells that it cuts on either side as of their objects: a cut between cells may be made between
+/// objects.
 
 #include <valet/columns.hpp>
 #include <valet/ledger.hpp>
@@ -44,7 +45,7 @@ class Octree {
   /// of a double has.
   static constexpr int bits = 52;
 
-  /// @param range  Of all coordinates of all ranks; finite.
+  /// @param range  The range of all coordinates of all ranks; finite.
   Octree(const Box& range, std::size_t dimensions, OctreeShape shape);
 
   /// Coordinates of dimension d become positions, at least 0 and below 2^bits.
@@ -86,7 +87,7 @@ class Cells {
  public:
   /// @param ledger       Counts the memory; must outlive this.
   /// @param coordinates  Columns of numbers in the octree, in its dimensions.
-  /// @param range        Of the coordinates of this rank's objects.
+  /// @param range        The range of the coordinates of this rank's objects.
   /// @param weights      One column of numbers of at least 0, or none: all objects weigh 1.
   /// @param cell_of      Gets the cell of each object; there are below 2^31 of them.
   /// @throws std::bad_alloc, and what reading staged columns throws.
@@ -106,7 +107,7 @@ class Cells {
 };
 
 /// The box of a cell, whose objects are all inside.
-/// @param point  Of one of them.
+/// @param point  Where one of them is.
 [[nodiscard]] Box box_of(const Cell& cell, const Octree& octree, const Point& point);
 
 }  // namespace valet::rebalance

@@ -37,11 +37,11 @@ class Dealing {
   /// Moves units from parts above `tolerance` times the mean to parts below the mean, what is at
   /// one place first. Collective; 64 bytes per part meanwhile.
   ///
-  /// All that is too much, over all parts and ranks, is one sequence, and so is all room; they are
-  /// laid beside each other. A unit may be half in the room of a part and half beyond, at either
-  /// end, so a part gets above the mean by one unit at most; as no unit moves that is heavier than
-  /// what its part has above the mean, no part becomes heavier than the heaviest one was. First
-  /// only units of half of that move, which at least halves it in each round.
+  /// The surplus of all parts and ranks is one sequence, their room another; these are laid beside
+  /// each other. A unit may be half in the room of a part and half beyond, at either end, so a part
+  /// gets above the mean by one unit at most; as no unit moves that is heavier than what its part
+  /// has above the mean, no part becomes heavier than the heaviest one was. First only units of
+  /// half of that move, which at least halves it in each round.
   /// @return The imbalance reached: not above the one before.
   /// @throws Error out_of_memory.
   double deal(const PartsOfUnits& parts, double tolerance);

@@ -19,7 +19,7 @@
 namespace valet::rebalance {
 namespace {
 
-/// They stay in the first-level cache.
+/// So few that they stay in the first-level cache.
 constexpr std::size_t numbers_at_a_time = 512;
 
 Diagnostic bad_argument(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }

@@ -34,7 +34,7 @@ struct OrderRule {
 class OrderPartition {
  public:
   /// Collective. @throws Error out_of_memory.
-  /// @param objects  Of all ranks. [global]
+  /// @param objects  How many all ranks have. [global]
   OrderPartition(const mpi::Channel& communicator, Ledger& ledger, const OrderRule& rule,
                  std::uint64_t count, std::uint64_t objects);
 

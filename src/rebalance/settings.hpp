@@ -37,7 +37,7 @@ struct VALET_EXPORT Settings {
   void join(mpi::Agreement& agreement) const;
 };
 
-/// That when_infeasible is grow, but there is no function of that name.
+/// The error that when_infeasible is grow, but there is no function of that name.
 [[nodiscard]] Diagnostic no_growth(const char* function);
 
 [[nodiscard]] std::string text_of(double value);

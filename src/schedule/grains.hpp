@@ -58,7 +58,7 @@ namespace valet::schedule {
 /// volume 3, section 6.4), so that at any time blocks are on their way to ranks near and far, over
 /// all links of the network: in the order of the distances a transpose took 1.4 times as long on a
 /// simulated torus of 128 ranks, and 1.5 times on a fat tree of 256.
-/// @param distance  Of the receiver from the sender, around the ring of all ranks.
+/// @param distance  From the sender to the receiver, around the ring of all ranks.
 [[nodiscard]] constexpr std::uint32_t turn_of(std::uint32_t distance) {
   return distance * 2654435769U;  // 2^32 over the golden ratio; odd
 }

@@ -46,8 +46,8 @@ struct PhaseStart {
   return lacking > sending ? static_cast<std::int64_t>(lacking - sending) : 0;
 }
 
-/// Matches what is too much with what is missing, each in rank order, until one of the two is used
-/// up: what the root does. Entries of one `from` are passed to `sink(Match)` one after another.
+/// Matches surplus with shortage, each in rank order, until one of the two is used up: what the
+/// root does. Entries of one `from` are passed to `sink(Match)` one after another.
 /// @param balance  Per rank: positive is given away, negative is taken; sums within 2^62.
 /// Local, no memory, O(ranks) time and at most ranks-1 matches.
 template <class Sink>
@@ -71,8 +71,8 @@ void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
 /// Divides the blocks of one rank among its matches: those for or from a match's other side first,
 /// of all matches, then in order, each match until it is full.
 ///
-/// @param matches      Of this rank, as the root sent them; their blocks are counted down, and what
-///                   stays did not exist.
+/// @param matches    Those of this rank, as the root sent them; their blocks are counted down, and
+///                   what stays did not exist.
 /// @param peer_of    The other side of a match. @param rank_of  The rank of entry 0, 1, ...:
 /// ascending.
 /// @param remaining  Blocks of each entry; counted down.

@@ -15,7 +15,7 @@ namespace valet::schedule {
 /// anywhere in memory.
 class Patience {
  public:
-  /// @param blocks  Of a buffer.
+  /// @param blocks  How many a buffer holds.
   explicit Patience(std::uint64_t blocks)
       : most_(static_cast<int>(std::min<std::uint64_t>(most, blocks / blocks_per_look))),
         allowed_(most_ / 4) {}
@@ -26,12 +26,12 @@ class Patience {
     ++spent_;
     return true;
   }
-  /// They had to be misplaced.
+  /// The blocks had to be misplaced.
   void failed() {
     allowed_ = std::max(most_ / 8, allowed_ / 2);
     spent_ = 0;
   }
-  /// They found their final slots. Without a look since the last outcome nothing is learnt.
+  /// The blocks found their final slots. Without a look since the last outcome nothing is learnt.
   void succeeded() {
     if (spent_ > 0) allowed_ = std::min(most_, 2 * allowed_);
     spent_ = 0;

@@ -33,7 +33,7 @@ struct PhasedLimits {
 
 /// What options and blocks say of them, before anything is known of the map.
 /// @param leaving         As PhasedLimits::leaving.
-/// @param reserved_bytes  Of the budget, for something else.
+/// @param reserved_bytes  Part of the budget, for something else.
 [[nodiscard]] PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
                                          std::uint64_t leaving, std::size_t reserved_bytes);
 
@@ -58,8 +58,8 @@ inline constexpr std::uint64_t waiting_block_bytes = 16;
 /// These are its neighbours, but where blocks wait any rank may become one. Pure.
 [[nodiscard]] VALET_EXPORT std::uint64_t phased_list_bytes(const PhasedLimits& limits);
 
-/// What of these bytes comes off the budget: all beyond the 64 bytes that are promised for a
-/// neighbour and 24 KiB. Pure.
+/// The part of these bytes that comes off the budget: all beyond the 64 bytes that are promised for
+/// a neighbour and 24 KiB. Pure.
 [[nodiscard]] VALET_EXPORT std::uint64_t phased_list_charge(const PhasedLimits& limits);
 
 /// What a rank keeps of a schedule that a root made, for further executions: bytes without charge,

@@ -6,7 +6,7 @@
 namespace valet::schedule {
 namespace {
 
-/// Matches what is too much with what is missing; counted first, so that nothing grows by doubling.
+/// Matches surplus with shortage; counted first, so that nothing grows by doubling.
 template <class Turn>
 void match_into(Vector<Match>& matches, std::span<const std::int64_t> balance, Turn&& turn) {
   std::size_t count = 0;

@@ -41,7 +41,7 @@ VALET_EXPORT void fill_room(std::span<const RankLoad> loads, std::uint64_t exces
 /// less than one block off, none is more than the source has, and they sum to the excess.
 class ProportionalShares {
  public:
-  /// @param blocks  Of all sources, at least 1, and no less than `excess`.
+  /// @param blocks  Those of all sources, at least 1, and no less than `excess`.
   ProportionalShares(std::uint64_t excess, std::uint64_t blocks)
       : excess_(excess), blocks_(blocks) {}
   /// The share of the next source, which has `blocks` of them.

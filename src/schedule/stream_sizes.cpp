@@ -158,7 +158,7 @@ std::size_t node_memory_bytes(const StreamLimits& limits, std::size_t destinatio
 
 std::size_t useful_node_bytes(const StreamLimits& limits, bool is_kept) {
   const std::uint64_t received = limits.blocks_received * limits.block_bytes;
-  // One that is kept is large enough for all that arrives to be one message.
+  // Memory that is kept is large enough for all that arrives to be one message.
   const std::uint64_t useful =
       is_kept ? whole_lines(received) * node_buffers : received / uses_of_shared_memory;
   return std::clamp<std::uint64_t>(useful, least_node_bytes(limits),

@@ -28,13 +28,12 @@ class VALET_EXPORT BlockMerge {
   /// @param scratch        Memory, aligned for 32-bit words, for which block_elements() is not 0.
   BlockMerge(std::span<std::byte> data, std::size_t element_bytes, std::span<std::byte> scratch);
 
-  /// The block that is best for merging so many elements with so much scratch: 0 when the scratch
-  /// is too small. All blocks of the scratch together are about as large as the elements at most.
-  /// [local]
+  /// The block that is best for merging so many elements with this scratch: 0 when it is too small.
+  /// All blocks of the scratch together are about as large as the elements at most. [local]
   [[nodiscard]] static std::uint64_t block_elements(std::uint64_t elements,
                                                     std::size_t element_bytes,
                                                     std::uint64_t scratch_bytes);
-  /// What of so much scratch is of use for so many elements or fewer. [local]
+  /// The bytes of this scratch that are of use for so many elements or fewer. [local]
   [[nodiscard]] static std::uint64_t useful_scratch_bytes(std::uint64_t elements,
                                                           std::size_t element_bytes,
                                                           std::uint64_t scratch_bytes);

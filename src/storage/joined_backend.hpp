@@ -26,7 +26,7 @@ class VALET_EXPORT JoinedBackend final : public StorageBackend {
 
   /// Never throws for storages that cannot be used: diagnostic() says so.
   /// @param first   Any.
-  /// @param second  Of as many slots, in memory of the host.
+  /// @param second  Has as many slots, in memory of the host.
   JoinedBackend(const BlockStorage& first, const BlockStorage& second);
 
   void refresh() override {

@@ -12,7 +12,7 @@
 namespace valet::storage {
 namespace {
 
-/// With this much more, scratch can have any distance to the blocks.
+/// With so many bytes more, scratch can have any distance to the blocks.
 constexpr std::size_t line = detail::cache_line_bytes;
 
 /// Views are fields, too, but kernels that move them may need memory of their own.

@@ -34,7 +34,7 @@ class VALET_EXPORT Loan {
   Loan& operator=(const Loan&) = delete;
   ~Loan();
 
-  /// Leaves the rest of the budget to others: frees what is kept and now too much.
+  /// Leaves the rest of the budget to others: frees what is kept beyond this limit.
   void limit(std::size_t bytes);
   /// New scratch that is larger does not stay with the communicator.
   void keep_scratch_up_to(std::size_t bytes) { most_kept_scratch_ = bytes; }

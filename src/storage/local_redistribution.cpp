@@ -113,7 +113,7 @@ class LocalMoves {
     do {
       while (walking_ < most_walkers && start()) {
       }
-      // Not before: calls that move few blocks are dear where kernels are what moves them.
+      // Not earlier: where kernels move the blocks, calls for few of them are expensive.
       if (walking_ == 0) flush();
       for (std::size_t w = 0; w < walking_;)
         if (step(walkers_[w]))

@@ -155,7 +155,7 @@ class VALET_EXPORT NodeMemory {
   [[nodiscard]] bool shares() const { return own_.size() > 0 || !mapped_.empty(); }
   /// Bytes of other ranks that this rank reaches. [local]
   [[nodiscard]] std::size_t mapped_bytes() const;
-  /// Those and its own. [local]
+  /// Bytes of other ranks, and of its own. [local]
   [[nodiscard]] std::size_t bytes() const { return own().size() + mapped_bytes(); }
   /// The memory of a rank that this one sends to; nullptr where there is none. [local]
   [[nodiscard]] std::byte* of(int destination) const;

@@ -21,8 +21,8 @@ struct ArrayShape {
 /// must outlive it. O(1) memory.
 class SequenceCopy {
  public:
-  /// @param order  Of the sequence; both sides must choose alike. Fastest where the dimension that
-  ///               is adjacent in memory is its fastest one.
+  /// @param order  The order of the sequence; both sides must choose alike. Fastest where the
+  ///               dimension that is adjacent in memory is its fastest one.
   SequenceCopy(const Intersection& intersection, const ArrayShape& shape, IndexOrder order)
       : intersection_(&intersection), shape_(shape), order_(order) {}
 

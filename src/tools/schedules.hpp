@@ -134,7 +134,7 @@ struct Relaxation {
 
 /// Solves the relaxation: at most ceil(T/M)+2 phases (Theorem 3), but not always as many: a phase
 /// that has nothing to move is none. No schedule of whole blocks follows from it.
-/// @param totals  Of every rank, feasible, with a free slot somewhere. Local; O(ranks).
+/// @param totals  Those of every rank, feasible, with a free slot somewhere. Local; O(ranks).
 [[nodiscard]] Relaxation relax(std::span<const RankTotals> totals);
 
 }  // namespace valet::schedule

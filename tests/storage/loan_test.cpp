@@ -22,7 +22,7 @@ class Loans : public testing::Test {
   Loans() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator_); }
   ~Loans() override { MPI_Comm_free(&communicator_); }
 
-  /// A call with so much of a budget: action(loan).
+  /// A call with a budget of so many bytes: action(loan).
   template <class Action>
   void call(std::size_t limit_bytes, bool keep, Action&& action) {
     const std::size_t before = ledger_.current_bytes();

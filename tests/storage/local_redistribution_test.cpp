@@ -90,7 +90,7 @@ struct Inverse {
   storage::Origins origins;
 };
 
-/// With the scratch that a backend needs at least, or so many times as much.
+/// With the least scratch that a backend needs, or so many times that.
 std::uint64_t redistribute(StorageBackend& backend, const Transmutation& map,
                            std::size_t scratch_factor = 1) {
   Inverse inverse(map);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // A storage of references is made once; vectors that grow, shrink and are swapped between the calls
-// are looked at anew in each, by every call that takes a storage.
+// are looked at again in each, by every call that takes a storage.
 
 #include "test_comm.hpp"
 

@@ -11,7 +11,7 @@
 /// which call of MPI each of its threads is in, and the job ends with code 124.
 namespace valet::test {
 
-/// Something else begins, for which VALET_TEST_SEED is `seed`: the time counts anew.
+/// Something else begins, for which VALET_TEST_SEED is `seed`: the time counts from 0 again.
 void working_on(std::uint64_t seed);
 
 /// Calls of MPI so far that came by here, if not all of MPI's functions.

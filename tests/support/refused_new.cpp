@@ -41,7 +41,7 @@ bool is_refused() {
   return refused = true;
 }
 
-/// Whether so much was given back when there was nothing left.
+/// Whether so many bytes were given back when there were none left.
 bool take_back(std::size_t size) {
   if (size > given_back) return false;
   given_back -= size;

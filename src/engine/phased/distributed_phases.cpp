@@ -173,7 +173,7 @@ class DistributedPhases final : public Phases {
     giving_.clear();
     taking_.clear();
   }
-  /// Those who are replaced choose of their column who sends to the substitute, and tell both.
+  /// A rank that is replaced chooses from its column who sends to the substitute, and tells both.
   void hand_over() {
     hands_over_ = false;
     KeyedCounts& column = own_.column;

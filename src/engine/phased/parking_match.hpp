@@ -43,7 +43,7 @@ struct ParkingWish {
 
 /// Matches what ranks want to part with and what they have room for. Collective.
 ///
-/// @param wish    Of this rank. [local]
+/// @param wish    What this rank wants. [local]
 /// @param giving  Gets the matches from this rank, by `to`. @param taking  Those to it, by `from`.
 /// @return Whether nothing is left on any rank; there are no matches then.
 /// Memory on the root: 60 bytes a rank while it runs.

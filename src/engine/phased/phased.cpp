@@ -9,10 +9,10 @@
 // after each phase: blocks that do not land in their final slots are put right once, when
 // these become free.
 //
-// Why it is complete, without parking too. Scratch gives every rank a place more than it needs in
+// Why it is complete, also without parking. Scratch gives every rank a place more than it needs in
 // the end, so the argument of STREAM (stream.cpp) holds: while blocks are left, some rank has both
-// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down
-// but not stop it, because one block is always let in.
+// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down but
+// not stop it, because one block is always let in.
 //
 // What moves in a phase, in numbers, is decided by Phases; here, which blocks exactly, and in
 // which messages. A receiver allows one message after another: it takes extra slots, posts the

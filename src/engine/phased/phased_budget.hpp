@@ -10,7 +10,7 @@ namespace valet::engine {
 
 /// What decides how the scratch of this rank is divided.
 /// @param node            Memory shared inside the node; it comes off the budget.
-/// @param reserved_bytes  Of the budget, for the schedule that the root makes.
+/// @param reserved_bytes  Part of the budget, for the schedule that the root makes.
 [[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
                                                    const BlockTraits& blocks,
                                                    const plan::Flows& flows,

@@ -135,7 +135,8 @@ class SlotSender {
   }
   void queue_for_staging(std::uint32_t destination);
   [[nodiscard]] std::byte* buffer(std::uint8_t message) const;
-  /// What has been allowed covers what has been credited: the receiver was allowed as much.
+  /// If anything may be sent, all that was credited for it may: the receiver was allowed the same
+  /// blocks.
   [[nodiscard]] bool may_answer(std::uint32_t destination) const {
     return destinations_[destination].sent < outgoing_.limit(destination);
   }

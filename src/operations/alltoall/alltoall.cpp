@@ -216,7 +216,7 @@ class Alltoall {
     return all;
   }
 
-  /// That everything must leave at once, and cannot on some rank. Collective.
+  /// Throws where everything must leave at once, and cannot on some rank. Collective.
   void require_at_once() const {
     std::optional<Diagnostic> too_small;
     if (!mine_.at_once)

@@ -18,8 +18,8 @@ namespace valet::operations {
 /// One all-to-all on one rank, counts known and agreed upon.
 class DirectExchange {
  public:
-  /// @param state           Of a plan to be: channel, ledger and observer are used; must outlive
-  ///                        this.
+  /// @param state           The state of a plan to be: channel, ledger and observer are used; must
+  ///                        outlive this.
   /// @param sent, received  Elements for and from each rank, P entries.
   DirectExchange(plan::State& state, const AlltoallBuffer& buffer,
                  std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received)

@@ -44,14 +44,14 @@ struct SwapSizes {
   }
 
  private:
-  /// Half of it is a third slower, twice as much is no faster.
+  /// Messages of half that size are a third slower, of twice that size no faster.
   static constexpr std::uint64_t most_message_bytes = std::uint64_t{256} << 10;
 };
 
 /// One all-to-all on one rank, counts known and agreed upon.
 class SortedExchange {
  public:
-  /// @param state      Of a plan to be: channel and ledger are used; must outlive this.
+  /// @param state      The state of a plan to be: channel and ledger are used; must outlive this.
   /// @param sent       Elements for each rank, P entries.
   /// @param elements_after  On this rank.
   /// @param sizes           Agreed upon.
@@ -154,7 +154,7 @@ class SortedExchange {
 
   /// Half of the budget, for messages and for merging.
   [[nodiscard]] std::size_t most_scratch_bytes() const { return budget_bytes_ / 2; }
-  /// What of it this rank can fill when it holds so many elements at once.
+  /// The bytes of that which this rank can fill when it holds so many elements at once.
   [[nodiscard]] std::size_t scratch_bytes(std::uint64_t most_elements) const {
     const std::uint64_t messages = 2 * sizes_.message_elements * buffer_.element_bytes;
     const std::uint64_t merging = storage::BlockMerge::useful_scratch_bytes(

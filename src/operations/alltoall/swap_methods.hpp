@@ -38,7 +38,7 @@ namespace valet::operations {
 }
 
 /// Starts a phase: elements are told apart by their half of the group and their place in it.
-/// @param slots  Of each rank.
+/// @param slots  How many each rank has.
 inline void number_runs(ElementRuns& runs, int rank, int phase, std::uint64_t slots) {
   const int half = 1 << (phase - 1);
   const std::int32_t side = rank / half % 2;

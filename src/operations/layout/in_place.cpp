@@ -46,7 +46,7 @@ struct PageNeeds {
            plan_bytes * std::max(out, in);
   }
   /// With pages of this size, which suit all ranks, at most. Buffers count as if pages were as
-  /// large as a budget allows, to the byte: so whoever has enough has so with a larger budget.
+  /// large as a budget allows, to the byte: so a budget that is enough stays enough when it grows.
   [[nodiscard]] std::uint64_t needed(std::uint64_t page, std::uint64_t of_budget) const {
     if (ranks == 0) return page;
     const std::uint64_t pages = out_peers + in_peers + 2;

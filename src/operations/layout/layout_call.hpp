@@ -117,7 +117,7 @@ struct LayoutCall {
   std::optional<SequenceCopy> pack_, unpack_;
 };
 
-/// That there is no memory for buffers.
+/// The error that there is no memory for buffers.
 [[nodiscard]] Diagnostic out_of_memory();
 
 /// redistribute() or redistribute_in_place() as a Move, which has prepare(arrays...) and

@@ -19,8 +19,8 @@ namespace valet::ragged {
 class ArenaMove {
  public:
   /// @param plan     Must outlive this, as must `arena`.
-  /// @param number   Of the arena.
-  /// @param options  Of the pages, but for the budget.
+  /// @param number   The index of the arena.
+  /// @param options  For the pages; the budget comes later.
   ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options)
       : plan_(plan),
         arena_(arena),

@@ -17,7 +17,7 @@
 
 namespace valet::ragged {
 
-/// One of them on this rank.
+/// An arena on this rank.
 struct Arena {
   std::byte* data = nullptr;
   std::uint64_t capacity_bytes = 0;

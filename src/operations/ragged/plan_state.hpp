@@ -61,8 +61,8 @@ struct PlanState {
   bool anything_moves = false;    ///< on any rank
   std::uint64_t fingerprint = 0;  ///< fingerprint_of() the map and the lengths
 
-  /// What of the budget pages do not get: those of the largest size leave half of a budget of twice
-  /// their buffers, and what is shared for the first arena is at most half of the rest.
+  /// The part of the budget that pages do not get: those of the largest size leave half of a budget
+  /// of twice their buffers, and what is shared for the first arena is at most half of the rest.
   [[nodiscard]] plan::PageBudget page_budget() const {
     constexpr std::uint64_t page = detail::most_page_bytes;
     return {.whole = base.options.budget_bytes,

@@ -62,7 +62,7 @@ class BlockComparison {
     Places places;
   };
 
-  /// @param field_bytes  Of a block in each of the arrays that blocks stand in.
+  /// @param field_bytes  Bytes of a block in each of the arrays that blocks stand in.
   BlockComparison(Map map, const std::vector<std::size_t>& field_bytes);
 
   [[nodiscard]] std::byte* field(std::size_t number) const { return fields_[number].memory; }

@@ -47,7 +47,7 @@ class DropinClient {
   DropinClient& operator=(const DropinClient&) = delete;
   ~DropinClient() { Zoltan_Destroy(&zoltan_); }
 
-  /// Writes all objects anew, each on the rank of its number.
+  /// Writes all objects again, each on the rank of its number.
   void fill() {
     blocks_.fill();
     free_.clear();

@@ -82,7 +82,7 @@ inline void read_vertex(tools::TextFile& file, const GraphHead& head, Graph& gra
   graph.end_vertex();
 }
 
-/// @param lines  Of every vertex.
+/// @param lines  The line of every vertex.
 inline void require_both_ways(const tools::TextFile& file, const Graph& graph,
                               const std::vector<std::uint64_t>& lines) {
   for (std::uint32_t v = 0; v < graph.vertices(); ++v)

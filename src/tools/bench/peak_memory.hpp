@@ -53,7 +53,7 @@ class FreedAtOnce {
   FreedAtOnce& operator=(const FreedAtOnce&) = delete;
   ~FreedAtOnce() { keep_freed_memory(); }
 
-  /// Lets malloc keep as much as it may come to by itself: for times that do not depend on what
+  /// Lets malloc keep as many bytes as it may keep by itself: for times that do not depend on what
   /// ran before.
   static void keep_freed_memory() {
     mallopt(M_MMAP_THRESHOLD, 32 << 20);

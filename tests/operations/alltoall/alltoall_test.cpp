@@ -97,7 +97,7 @@ std::vector<std::byte> elements_of(const Content& content, std::size_t element_b
   return bytes;
 }
 
-/// @param content  Of this rank afterwards.
+/// @param content  What this rank has afterwards.
 Report run(const Case& c, const Content& content, bool tell_recv_counts) {
   const auto self = static_cast<std::size_t>(rank());
   const std::vector<std::byte> expected = elements_of(content, c.element_bytes);

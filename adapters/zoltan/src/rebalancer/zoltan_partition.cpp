@@ -45,7 +45,7 @@ constexpr std::array<Reserved, 7> reserved_parameters{
 constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC", "BLOCK_CYCLIC",
                              "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
 
-/// Its place among them, behind them for one that is refused.
+/// The index of a method in `methods`, and their number for one that is refused.
 std::int64_t method_number(const std::string& method) {
   return std::find(methods.begin(), methods.end(), method) - methods.begin();
 }
@@ -353,7 +353,7 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
   if (method_ != "RCB")
     traits_.one_weight =
         "balance_count needs the method RCB: " + method_ + " balances one weight only";
-  // MPI is initialised, so all this does is to note so, every time anew.
+  // MPI is initialised, which is all that this call notes; it may be repeated.
   float version = 0;
   std::optional<Diagnostic> diagnostic;
   if (Zoltan_Initialize(0, nullptr, &version) == ZOLTAN_OK)

@@ -21,7 +21,7 @@ using rebalance::Objects;
 
 class ZoltanWeights {
  public:
-  /// @param total  Of the weights of all ranks; 0: none are asked for. [global]
+  /// @param total  The sum of the weights of all ranks; 0: none are asked for. [global]
   /// @param are_whole  Whether they are made whole numbers in any case. [global]
   ZoltanWeights(const Objects& objects, double total, bool are_whole);
 

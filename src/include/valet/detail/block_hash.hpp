@@ -32,7 +32,7 @@ constexpr std::size_t piece_bytes = 8;
 /// Contribution of a piece to the sum.
 /// @param piece  Bytes [8 * number, 8 * number + 8) of the packed block as an integer of this
 ///               machine, zeros after its end.
-/// @param seed   Of the block, so that exchanged blocks are noticed.
+/// @param seed   Another one for each block, so that exchanged blocks are noticed.
 [[nodiscard]] VALET_HOST_AND_DEVICE constexpr std::uint64_t piece_hash(std::uint64_t piece,
                                                                        std::uint64_t number,
                                                                        std::uint64_t seed) {

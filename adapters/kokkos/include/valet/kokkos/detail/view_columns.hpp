@@ -127,7 +127,7 @@ class NumberKernel {
 template <class... Views>
 class StagedViews final : public StagedColumns {
  public:
-  /// @param components  Of all Views. @throws std::bad_alloc.
+  /// @param components  The sum over all Views. @throws std::bad_alloc.
   StagedViews(std::size_t components, const Views&... views)
       : bytes_(most_slots * (components * sizeof(double) + sizeof(std::uint32_t))),
         views_(views...) {
