@@ -252,10 +252,10 @@ Relaxation relax(std::span<const RankTotals> totals) {
   for (const RankTotals& rank : totals) balance.push_back(lacking(rank, solution.pieces));
   std::vector<double> given(totals.size(), 0);
   const auto parts = static_cast<double>(solution.pieces + 1);
-  match_in_order(balance, [&](const Flow& flow) {
-    const double blocks = static_cast<double>(flow.blocks) / parts;
-    given[flow.from] += blocks;
-    given[flow.to] -= blocks;
+  match_in_order(balance, [&](const Match& match) {
+    const double blocks = static_cast<double>(match.blocks) / parts;
+    given[match.from] += blocks;
+    given[match.to] -= blocks;
     solution.blocks_after += blocks;
   });
   for (std::size_t i = 0; i < totals.size(); ++i) {

@@ -170,7 +170,7 @@ TEST(RingFlows, BeginBehindTheRankItself) {
     std::vector<int> ranks;
     for (std::uint32_t into = 0; into < ring.size(); ++into) {
       ranks.push_back(ring[into].rank);
-      EXPECT_EQ(ring.place_of(ring[into].rank), into);
+      EXPECT_EQ(ring.index_of(ring[into].rank), into);
     }
     return ranks;
   };

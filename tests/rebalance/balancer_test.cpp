@@ -4,17 +4,8 @@
 // is lost, that cuts between cells are cuts between objects, and that order decides where it can.
 
 #include "line_of_objects.hpp"
-#include "outcome.hpp"
 #include "partitioners.hpp"
 #include "test_comm.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
-#include <string>
 
 namespace valet::test {
 namespace {

@@ -4,17 +4,8 @@
 // carried out in storages that the application enlarges. The odd ranks have no objects.
 
 #include "line_of_objects.hpp"
-#include "outcome.hpp"
 #include "partitioners.hpp"
 #include "test_comm.hpp"
-#include <valet/ragged_storage.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace valet::test {
 namespace {

@@ -7,12 +7,6 @@
 #include "mpi/channel.hpp"
 #include "rebalance/balancer.hpp"
 #include "test_comm.hpp"
-#include <valet/block_storage.hpp>
-#include <valet/columns.hpp>
-
-#include <cstdint>
-#include <utility>
-#include <vector>
 
 namespace valet::test {
 

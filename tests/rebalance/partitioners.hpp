@@ -8,15 +8,6 @@
 #include "rebalance/partitioner.hpp"
 #include "test_comm.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
-
 namespace valet::test {
 
 /// Cuts the line of the first coordinate where the weight of the units below it is that of a number

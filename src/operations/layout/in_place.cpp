@@ -185,7 +185,7 @@ class InPlace : layout::LayoutCall {
       needs_.in_peers = count_peers(to, from);
     }
     mine.most_peers = needs_.most_peers();
-    mine.piece = static_cast<std::int64_t>(needs_.page_for(budget_, needs_.most_peers()));
+    mine.unit = static_cast<std::int64_t>(needs_.page_for(budget_, needs_.most_peers()));
   }
 
   [[nodiscard]] std::uint64_t count_peers(const GridSide& side, const GridSide& other) {
@@ -230,8 +230,8 @@ class InPlace : layout::LayoutCall {
   }
 
   void prepare_pages() {
-    if (sizes().piece != layout::LayoutSizes::no_limit)
-      page_bytes_ = static_cast<std::size_t>(sizes().piece);
+    if (sizes().unit != layout::LayoutSizes::no_limit)
+      page_bytes_ = static_cast<std::size_t>(sizes().unit);
     const std::optional<Diagnostic> odd =
         detail::unless_out_of_memory([&] { return sort_pages(); }, layout::out_of_memory);
     mpi::Agreement agreement;

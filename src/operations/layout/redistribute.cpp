@@ -77,7 +77,7 @@ class Redistribution : layout::LayoutCall {
     return detail::unless_out_of_memory(
         [&] {
           share_parts(rest(), schedule::most_bytes_at_once);
-          if (takes_part) mine.piece = layout::choose_chunk_elements(rest(), element_bytes);
+          if (takes_part) mine.unit = layout::choose_chunk_elements(rest(), element_bytes);
           wish_.emplace(node_wish(sizes(mine)));
         },
         layout::out_of_memory);

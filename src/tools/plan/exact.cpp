@@ -61,8 +61,8 @@ class FlowModel {
         // Leaving and arriving on one rank cancel each other.
         for (std::size_t rank = 0; rank < ranks_; ++rank, column += 3)
           balance[rank] = std::llround(solution[column + 1]) - std::llround(solution[column + 2]);
-        schedule::match_in_order(balance, [&](const schedule::Flow& flow) {
-          schedule[phase].push_back({flow.from, flow.to, destination, flow.blocks});
+        schedule::match_in_order(balance, [&](const schedule::Match& match) {
+          schedule[phase].push_back({match.from, match.to, destination, match.blocks});
         });
       }
     return schedule;
