@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "tools/schedules.hpp"
-
 #include "instances.hpp"
 #include "testing.hpp"
+#include "tools/schedules.hpp"
 
 namespace valet::schedule {
 namespace {

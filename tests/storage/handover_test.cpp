@@ -3,7 +3,6 @@
 // Which way messages are written follows from how fast they were read.
 
 #include "storage/node_memory.hpp"
-
 #include "testing.hpp"
 
 namespace valet::test {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "problem.hpp"
-
 #include "temporary_file.hpp"
 
 namespace valet::plan {
