@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/diagnose.hpp"
 #include "batches.hpp"
 #include "callbacks.hpp"
 #include "division.hpp"
@@ -122,10 +123,9 @@ inline std::optional<Diagnostic> check_everything(const Context& context, const 
   const bool at_once =
       schedule::traits_of(*parameters.method).budget == schedule::BudgetRule::everything;
   if (!at_once || bytes <= parameters.memory_bytes) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    std::string("MIGRATE_METHOD ") + name_of(parameters.method) + " " + does + " " +
-                        std::to_string(bytes) + " bytes at once, but MIGRATE_MEMORY is " +
-                        std::to_string(parameters.memory_bytes) + "; raise it or use STREAM"};
+  return diagnose(ErrorCode::budget_too_small, "MIGRATE_METHOD ", name_of(parameters.method), " ",
+                  does, " ", bytes, " bytes at once, but MIGRATE_MEMORY is ",
+                  parameters.memory_bytes, "; raise it or use STREAM");
 }
 
 }  // namespace valet::zoltan

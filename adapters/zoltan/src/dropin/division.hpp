@@ -9,11 +9,17 @@
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 
 namespace valet::zoltan {
+
+struct Context;
+struct Peer;
 
 /// What a rank asks for in a step, as costs: packed bytes and what the lists of objects take.
 struct Demand {
@@ -43,14 +49,33 @@ class Division {
 /// moves along a straight line and no rank runs dry. Local.
 class ProportionalDivision final : public Division {
  public:
-  void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
+  void divide(const Demand& demand, std::span<std::uint64_t> shares) override {
+    const std::uint64_t all =
+        std::accumulate(demand.all.begin(), demand.all.end(), std::uint64_t{0});
+    const std::uint64_t goal = all - demand.expected + std::min(demand.limit, demand.expected);
+    const double fraction =
+        static_cast<double>(goal) / static_cast<double>(std::max<std::uint64_t>(all, 1));
+    for (std::size_t s = 0; s < shares.size(); ++s) {
+      const auto until = static_cast<std::uint64_t>(fraction * static_cast<double>(demand.all[s]));
+      const std::uint64_t taken = demand.all[s] - demand.ready[s];
+      shares[s] = until - std::min(until, taken);
+    }
+  }
 };
 
 /// The equal pieces of Heuristic::continuous, counted when the first of them is sent.
 class EqualPieces {
  public:
   /// Pieces that are still to be sent, that of this step among them.
-  std::uint64_t next(const Demand& demand);
+  std::uint64_t next(const Demand& demand) {
+    if (!left_) {
+      if (demand.limit == 0) return 0;
+      left_ = (demand.expected + demand.limit - 1) / demand.limit;
+    }
+    const std::uint64_t pieces = *left_;
+    if (pieces > 0) --*left_;
+    return pieces;
+  }
 
  private:
   std::optional<std::uint64_t> left_;
@@ -62,7 +87,11 @@ class HeuristicDivision final : public Division {
  public:
   HeuristicDivision(Heuristic heuristic, int rank)
       : heuristic_(heuristic), random_(Options().phased.seed, static_cast<std::uint32_t>(rank)) {}
-  void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
+
+  void divide(const Demand& demand, std::span<std::uint64_t> shares) override {
+    schedule::apportion(heuristic_, {demand.ready, demand.limit, pieces_.next(demand)}, random_,
+                        shares);
+  }
 
  private:
   Heuristic heuristic_;
@@ -85,35 +114,8 @@ struct MatrixRoom {
 [[nodiscard]] MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger,
                                          std::size_t sources);
 
-/// PHASED, MIGRATE_SCHEDULER CENTRALIZED: rank 0 gathers the matrix, divides for all, scatters
-/// (same section). It does so in every step, because only the receivers know what whole objects
-/// came of the bytes of the step before. Without parking the shares are those of HeuristicDivision;
-/// with it a rank reports no more sources than it began with, and others get what those leave.
-///
-/// Memory: 8 bytes for each source; on the root MatrixRoom::central_bytes() and 40 bytes for each
-/// rank.
-class CentralDivision final : public Division {
- public:
-  /// @param sources  That this rank begins with.
-  CentralDivision(const mpi::Channel& channel, Ledger& ledger, Heuristic heuristic,
-                  std::size_t sources, const MatrixRoom& room);
-  /// Collective: on all ranks, those that want nothing included.
-  void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
-
- private:
-  void collect(const Demand& demand);
-  void solve();
-
-  const mpi::Channel& channel_;
-  Ledger& ledger_;
-  Heuristic heuristic_;
-  std::size_t most_sources_;
-  EqualPieces pieces_;
-  Vector<std::uint64_t> own_;  ///< what this rank sends to the root, then receives
-  // On the root.
-  Array<int> counts_;
-  Vector<schedule::ReceiverRandom> random_;
-  Vector<std::uint64_t> all_, credited_;
-};
+/// How the options divide what a rank takes in a step. Local.
+[[nodiscard]] std::unique_ptr<Division> make_division(Context& context,
+                                                      std::span<const Peer> sources);
 
 }  // namespace valet::zoltan

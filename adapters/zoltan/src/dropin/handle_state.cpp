@@ -24,12 +24,6 @@ HandleStates& states() {
   return *all;
 }
 
-template <class Action>
-auto with_attachment(const Zoltan_Struct* zoltan, Action&& action) {
-  const std::lock_guard lock(states().mutex);
-  return action(states().of[zoltan]);
-}
-
 constexpr int most_weights = 1024;
 
 /// OBJ_WEIGHT_DIM, in upper or lower case.
@@ -53,10 +47,12 @@ const ParameterTable& environment() {
 
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
   if (name == nullptr || value == nullptr) return {};
-  return with_attachment(zoltan, [&](HandleState& own) {
+  ParameterAnswer answer;
+  change_handle_state(zoltan, [&](HandleState& own) {
     if (is_object_weights(name)) own.object_weights = std::clamp(std::atoi(value), 0, most_weights);
-    return own.parameters.set(name, value);
+    answer = own.parameters.set(name, value);
   });
+  return answer;
 }
 
 MigrationParameters parameters_of(const Zoltan_Struct* zoltan) {
@@ -73,29 +69,17 @@ HandleState handle_state_of(const Zoltan_Struct* zoltan) {
   return found == states().of.end() ? HandleState{} : found->second;
 }
 
-void attach_free_object(const Zoltan_Struct* zoltan, VALET_FREE_OBJ_FN* function, void* data) {
-  with_attachment(zoltan, [&](HandleState& own) {
-    own.free_object = function;
-    own.free_data = data;
-  });
-}
-
-void attach_memory(const Zoltan_Struct* zoltan, VALET_MEMORY_FN* function, void* data) {
-  with_attachment(zoltan, [&](HandleState& own) {
-    own.memory = function;
-    own.memory_data = data;
-  });
-}
-
-void attach_report(const Zoltan_Struct* zoltan, const Valet_Migration_Report& report) {
-  with_attachment(zoltan, [&](HandleState& own) { own.report = report; });
+void change_handle_state(const Zoltan_Struct* zoltan,
+                         const std::function<void(HandleState&)>& change) {
+  const std::lock_guard lock(states().mutex);
+  change(states().of[zoltan]);
 }
 
 void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from) {
   if (to == nullptr || from == nullptr || to == from) return;
   HandleState copy = handle_state_of(from);
   copy.report.reset();
-  with_attachment(to, [&](HandleState& own) { own = copy; });
+  change_handle_state(to, [&](HandleState& own) { own = copy; });
 }
 
 void forget_handle_state(const Zoltan_Struct* zoltan) {

@@ -7,6 +7,7 @@
 #include "parameters.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
+#include <functional>
 #include <optional>
 
 namespace valet::zoltan {
@@ -28,9 +29,9 @@ ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, con
 
 /// A copy of what is attached.
 [[nodiscard]] HandleState handle_state_of(const Zoltan_Struct* zoltan);
-void attach_free_object(const Zoltan_Struct* zoltan, VALET_FREE_OBJ_FN* function, void* data);
-void attach_memory(const Zoltan_Struct* zoltan, VALET_MEMORY_FN* function, void* data);
-void attach_report(const Zoltan_Struct* zoltan, const Valet_Migration_Report& report);
+/// Calls change(HandleState&) with what is attached.
+void change_handle_state(const Zoltan_Struct* zoltan,
+                         const std::function<void(HandleState&)>& change);
 
 /// `to` gets what `from` has, but for the report.
 void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lists.hpp"
 
+#include "base/diagnose.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -12,9 +14,8 @@ std::optional<Diagnostic> check_list(const MigrationList& list, const EntryCount
                                      int ranks, bool needs_procs, const char* name) {
   if (list.count <= 0) return std::nullopt;
   const auto missing = [&](const char* what) {
-    return Diagnostic{ErrorCode::invalid_argument, std::to_string(list.count) + " " + name +
-                                                       "s, but no array of their " + what +
-                                                       "; give one entry for each"};
+    return invalid(list.count, " ", name, "s, but no array of their ", what,
+                   "; give one entry for each");
   };
   if (list.ids.gids == nullptr) return missing("global ids");
   if (list.ids.lids == nullptr && entries.lid > 0) return missing("local ids");
@@ -25,10 +26,8 @@ std::optional<Diagnostic> check_list(const MigrationList& list, const EntryCount
     std::string text = std::string("the ") + name + " with global id";
     const ZOLTAN_ID_PTR gid = list.ids.gid(entries, static_cast<std::uint64_t>(k));
     for (int e = 0; e < entries.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
-    return Diagnostic{ErrorCode::rank_out_of_range,
-                      text + " (number " + std::to_string(k) + ") names rank " +
-                          std::to_string(list.procs[k]) + ", but the communicator has ranks 0 to " +
-                          std::to_string(ranks - 1)};
+    return diagnose(ErrorCode::rank_out_of_range, text, " (number ", k, ") names rank ",
+                    list.procs[k], ", but the communicator has ranks 0 to ", ranks - 1);
   }
   return std::nullopt;
 }
@@ -202,6 +201,12 @@ void ObjectList::allocate(Ledger& ledger, const EntryCounts& entries, std::uint6
   if (with_parts) own_parts_ = Array<int>(ledger, objects);
   ids = {own_gids_.data(), own_lids_.data()};
   procs = own_procs_.data();
+  parts = own_parts_.data();
+}
+
+void ObjectList::give_part(Ledger& ledger, int part) {
+  own_parts_ = Array<int>(ledger, count);
+  std::fill(own_parts_.begin(), own_parts_.end(), part);
   parts = own_parts_.data();
 }
 

@@ -5,24 +5,14 @@
 /// exports, in the order in which it is packed, and what it imports, in the order in which it is
 /// unpacked. Both orders are stock Zoltan's.
 
-#include "base/memory_reserve.hpp"
 #include "callbacks.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
 
 #include <cstdint>
-#include <utility>
 
 namespace valet::zoltan {
-
-/// Runs what may find no memory; the answer is agreed upon with the other ranks later.
-template <class Action>
-std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
-  return valet::detail::unless_out_of_memory(std::forward<Action>(action), [what] {
-    return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
-  });
-}
 
 /// The arguments of Zoltan_Migrate.
 struct UserLists {
@@ -77,6 +67,12 @@ class ObjectList {
   [[nodiscard]] int* destinations() const { return parts != nullptr ? parts : procs; }
 
   void allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects, bool with_parts);
+  /// Gives all objects the same part.
+  void give_part(Ledger& ledger, int part);
+  void drop_parts() {
+    own_parts_ = {};
+    parts = nullptr;
+  }
   /// Whether its arrays are its own, not the application's.
   [[nodiscard]] bool owns_arrays() const { return own_gids_.size() > 0; }
   /// Sorts the global ids by rank within their memory and gives up all other arrays. For a list

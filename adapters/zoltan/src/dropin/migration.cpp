@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "migration.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
-#include "batches.hpp"
+#include "callback_modes.hpp"
 #include "context.hpp"
 #include "handle_state.hpp"
-#include "hold.hpp"
 #include "list_layout.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -14,7 +14,6 @@
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
 #include "report.hpp"
-#include "steps.hpp"
 #include "zoltan_introspection.hpp"
 #include <valet/error.hpp>
 
@@ -152,7 +151,7 @@ class Migration {
   std::optional<Diagnostic> look_at_input() {
     const UserLists& user = context_.user;
     if (!user.exports_given() && !user.imports_given())
-      return Diagnostic{ErrorCode::invalid_argument, "Import or export lists needed."};
+      return invalid("Import or export lists needed.");
     if (auto diagnostic = callbacks_.missing()) return diagnostic;
     if (auto diagnostic = check_lists(user, callbacks_.entries(), channel_.size()))
       return diagnostic;
@@ -167,24 +166,19 @@ class Migration {
   /// Those that must be the same on all ranks.
   void agree_on_parameters(mpi::Agreement& agreement) const {
     agreement.equal(kind_of_lists, context_.agreed.exports_given);
-    constexpr const char* remedy = "set the same on all ranks";
     const MigrationParameters& parameters = context_.parameters;
-    agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, callbacks_.entries().gid);
-    agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, callbacks_.entries().lid);
-    agreement.equal({.name = "MIGRATE_METHOD", .text = parameter_value<Method>, .remedy = remedy},
-                    *parameters.method);
-    agreement.equal(
-        {.name = "MIGRATE_CALLBACKS", .text = parameter_value<CallbackMode>, .remedy = remedy},
-        parameters.callbacks);
-    agreement.equal(
-        {.name = "MIGRATE_HEURISTIC", .text = parameter_value<Heuristic>, .remedy = remedy},
-        parameters.heuristic);
-    agreement.equal(
-        {.name = "MIGRATE_SCHEDULER", .text = parameter_value<Scheduler>, .remedy = remedy},
-        parameters.scheduler);
-    agreement.equal({.name = "MIGRATE_PARKING", .remedy = remedy}, parameters.parking);
-    agreement.equal({.name = "MIGRATE_VERIFY", .text = mpi::yes_or_no, .remedy = remedy},
-                    parameters.verify);
+    const auto same = [&](const char* name, auto value, auto text) {
+      agreement.equal({.name = name, .text = text, .remedy = "set the same on all ranks"}, value);
+    };
+    const auto number = mpi::Named{.name = nullptr}.text;
+    same("NUM_GID_ENTRIES", callbacks_.entries().gid, number);
+    same("NUM_LID_ENTRIES", callbacks_.entries().lid, number);
+    same("MIGRATE_METHOD", *parameters.method, parameter_value<Method>);
+    same("MIGRATE_CALLBACKS", parameters.callbacks, parameter_value<CallbackMode>);
+    same("MIGRATE_HEURISTIC", parameters.heuristic, parameter_value<Heuristic>);
+    same("MIGRATE_SCHEDULER", parameters.scheduler, parameter_value<Scheduler>);
+    same("MIGRATE_PARKING", parameters.parking, number);
+    same("MIGRATE_VERIFY", parameters.verify, mpi::yes_or_no);
   }
 
   /// What the ranks must know of each other before anything else, in one reduction.
@@ -327,7 +321,7 @@ class Migration {
   /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for. The rest
   /// of those lists is not needed any more, but for the order of a step's part of them.
   void order_imports() {
-    own_parts_ = {};
+    leading_.drop_parts();
     const bool hold = context_.parameters.callbacks == CallbackMode::hold;
     imports_.gids = leading_.ids.gids;
     if (!hold && !leading_.grouped) {
@@ -358,9 +352,7 @@ class Migration {
   void give_parts_to_imports() {
     const bool lacks = !context_.agreed.exports_given && leading_.parts == nullptr;
     if (!context_.agreed.with_parts || !lacks) return;
-    own_parts_ = Array<int>(ledger_, leading_.count);
-    std::fill(own_parts_.begin(), own_parts_.end(), channel_.rank());
-    leading_.parts = own_parts_.data();
+    leading_.give_part(ledger_, channel_.rank());
   }
 
   [[nodiscard]] std::optional<Diagnostic> ask_sizes() {
@@ -382,13 +374,12 @@ class Migration {
     const bool cyclic = context_.parameters.method == Method::cyclic;
     std::optional<Diagnostic> diagnostic;
     if (matrix_bytes() > memory)
-      diagnostic = Diagnostic{
-          ErrorCode::budget_too_small,
-          std::string(cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED") +
-              " needs " + std::to_string(matrix_bytes()) + " bytes here for the " +
-              std::to_string(context_.matrix.pairs) +
-              " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
-              std::to_string(memory) + "; raise it or use " + (cyclic ? "PHASED" : "DISTRIBUTED")};
+      diagnostic =
+          diagnose(ErrorCode::budget_too_small,
+                   cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED", " needs ",
+                   matrix_bytes(), " bytes here for the ", context_.matrix.pairs,
+                   " pairs of ranks between which objects move, but MIGRATE_MEMORY is ", memory,
+                   "; raise it or use ", (cyclic ? "PHASED" : "DISTRIBUTED"));
     mpi::agree(channel_, diagnostic);
   }
 
@@ -427,7 +418,6 @@ class Migration {
   ListPattern pattern_;  ///< of the leading list; a layout where all ranks have one
   ObjectList leading_, exports_;
   Imports imports_;
-  Array<int> own_parts_;
   Array<int> sizes_;
 };
 
@@ -490,7 +480,7 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
     copy_text(error.what(), report.message);
     print_error(rank, function_name, error.what());
   }
-  attach_report(zoltan, report);
+  change_handle_state(zoltan, [&](HandleState& own) { own.report = report; });
   return report.code;
 }
 

@@ -3,8 +3,11 @@
 
 #include <valet/ledger.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
 #include <span>
 
 namespace valet::zoltan {
@@ -31,16 +34,65 @@ class ParkedObjects {
   void reserve(std::size_t objects) { sizes_.reserve(sizes_.size() + objects); }
   /// Room for the objects of a parcel, whose sizes are kept. The parcels for a rank leave in the
   /// order in which they came.
-  Piece add(int target, std::span<const std::uint64_t> sizes);
+  Piece add(int target, std::span<const std::uint64_t> sizes) {
+    Parcel parcel{target, static_cast<std::uint32_t>(sizes.size()), sizes_.size(), nullptr,
+                  std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0})};
+    parcel.data = lowest() - parcel.bytes;
+    for (const std::uint64_t size : sizes) sizes_.push_back(static_cast<int>(size));
+    parcels_.push_back(parcel);
+    return {parcel.data, {sizes_.data() + parcel.first, sizes.size()}};
+  }
+
   /// Takes up to `most` objects of one parcel for a rank; none: nothing waits for it. Valid until
   /// compact() or reserve().
-  Piece take(int target, std::uint64_t most);
-  /// Gives the memory of what was taken back.
-  void compact();
+  Piece take(int target, std::uint64_t most) {
+    const auto at = std::ranges::find_if(parcels_, [&](const Parcel& parcel) {
+      return parcel.target == target && parcel.count > 0;
+    });
+    if (at == parcels_.end()) return {};
+    const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, at->count));
+    const Piece piece{at->data, {sizes_.data() + at->first, count}};
+    std::uint64_t bytes = 0;
+    for (const int size : piece.sizes) bytes += static_cast<std::uint64_t>(size);
+    at->count -= count;
+    at->first += count;
+    at->data += bytes;
+    at->bytes -= bytes;
+    return piece;
+  }
 
-  [[nodiscard]] std::uint64_t waiting_for(int target) const;
+  /// Gives the memory of what was taken back.
+  void compact() {
+    std::erase_if(parcels_, [](const Parcel& parcel) { return parcel.count == 0; });
+    std::byte* lowest = end_;
+    std::size_t kept = 0;
+    for (Parcel& parcel : parcels_) {
+      lowest -= parcel.bytes;
+      if (parcel.bytes > 0) std::memmove(lowest, parcel.data, parcel.bytes);
+      parcel.data = lowest;
+      std::copy_n(sizes_.begin() + static_cast<std::ptrdiff_t>(parcel.first), parcel.count,
+                  sizes_.begin() + static_cast<std::ptrdiff_t>(kept));
+      parcel.first = kept;
+      kept += parcel.count;
+    }
+    sizes_.resize(kept);
+  }
+
+  [[nodiscard]] std::uint64_t waiting_for(int target) const {
+    std::uint64_t objects = 0;
+    for (const Parcel& parcel : parcels_)
+      if (parcel.target == target) objects += parcel.count;
+    return objects;
+  }
+
   /// What they take of this rank's memory.
-  [[nodiscard]] std::uint64_t cost() const;
+  [[nodiscard]] std::uint64_t cost() const {
+    std::uint64_t cost = 0;
+    for (const Parcel& parcel : parcels_)
+      if (parcel.count > 0)
+        cost += parcel.bytes + parcel.count * parked_object_bytes + parcel_bytes;
+    return cost;
+  }
 
  private:
   struct Parcel {
@@ -50,7 +102,7 @@ class ParkedObjects {
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
   };
-  [[nodiscard]] std::byte* lowest() const;
+  [[nodiscard]] std::byte* lowest() const { return parcels_.empty() ? end_ : parcels_.back().data; }
 
   std::byte* end_ = nullptr;
   Vector<Parcel> parcels_;

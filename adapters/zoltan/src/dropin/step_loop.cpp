@@ -1,155 +1,437 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "step_loop.hpp"
 
-#include "cyclic_division.hpp"
+#include "base/diagnose.hpp"
+#include "engine/phased/parking_match.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/word_lists.hpp"
+#include "schedule/parking.hpp"
 #include "schedule/phased_rank.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <string>
+#include <optional>
 
 namespace valet::zoltan {
 namespace {
 
+using schedule::Flow;
+
+/// How many of the objects of the sizes cost at most `limit` where they wait, and what they cost.
+struct Parcel {
+  std::uint64_t objects = 0;
+  std::uint64_t cost = 0;
+};
+
+Parcel parcel_within(std::span<const int> sizes, std::uint64_t limit) {
+  Parcel parcel{0, parcel_bytes};
+  while (parcel.objects < sizes.size()) {
+    const std::uint64_t cost =
+        static_cast<std::uint64_t>(sizes[parcel.objects]) + parked_object_bytes;
+    if (parcel.cost + cost > limit) break;
+    parcel.cost += cost;
+    ++parcel.objects;
+  }
+  return parcel;
+}
+
+Vector<Peer> peers_of(Ledger& ledger, std::span<const Flow> flows, std::uint32_t Flow::*end) {
+  Vector<Peer> peers(ledger);
+  peers.reserve(flows.size());
+  for (const Flow& flow : flows) peers.push_back({static_cast<int>(flow.*end), 0});
+  return peers;
+}
+
+/// What a rank has when a step begins, as costs.
+struct ParkingStart {
+  std::uint64_t expected = 0;  ///< everything that is still to arrive
+  std::uint64_t free = 0;      ///< what it can take in this step
+  std::uint64_t room = 0;      ///< its scratch, of which the application knows nothing
+};
+
+/// The second part of a step: what was credited has been taken off all sides.
+///
+/// Parking of packed objects (Pinar and Hendrickson section 5.1 and Figure 8): ranks that expect
+/// more than they can take send some of their own objects, packed, to ranks with memory to spare,
+/// where they wait for their destination. Each object waits once at most; whole objects only.
+class StepParking {
+ public:
+  StepParking(Context& context, StepPlanner& planner, StepSender& sender,
+              std::uint64_t object_bytes)
+      : context_(context),
+        planner_(planner),
+        sender_(sender),
+        object_bytes_(object_bytes),
+        giving_(context.ledger),
+        taking_(context.ledger),
+        given_(context.ledger) {}
+
+  /// Matches, moves and reports. Returns the objects that this rank parked. Collective over all
+  /// ranks.
+  std::uint64_t run(const ParkingStart& start) {
+    const engine::ParkingWish wish{balance(start), planner_.objects_left() > 0};
+    static_cast<void>(
+        engine::match_parking(context_.channel, context_.ledger, wish, giving_, taking_));
+    choose();
+    report_to_destinations();
+    move_objects();
+    std::uint64_t objects = 0;
+    for (const Given& given : given_) objects += given.objects;
+    context_.report.objects_parked += objects;
+    return objects;
+  }
+
+ private:
+  /// The next objects for a destination go to a taker.
+  struct Given {
+    std::size_t taker = 0;
+    std::size_t pair = 0;
+    std::uint64_t objects = 0;
+  };
+  /// Receives the parcels, whose sizes are known.
+  class Arrivals : public Incoming {
+   public:
+    Arrivals(Context& context, std::size_t givers, std::uint64_t chunk)
+        : chunk_(chunk),
+          object_bytes_(message_object_bytes(context.callbacks.entries())),
+          pieces_(context.ledger),
+          current_(givers, 0, context.ledger) {}
+
+    void expect(std::size_t giver, const ParkedObjects::Piece& piece) {
+      pieces_.push_back({giver, piece});
+    }
+    bool next(std::size_t giver, MemoryPiece& memory) override {
+      for (std::size_t& at = current_[giver]; at < pieces_.size(); ++at) {
+        ParkedObjects::Piece& piece = pieces_[at].objects;
+        while (pieces_[at].giver == giver && !piece.sizes.empty()) {
+          const std::uint64_t end = batch_end(piece.sizes, 0, chunk_, object_bytes_);
+          memory = {piece.data, sum_of(piece.sizes.first(end))};
+          piece.data += memory.bytes;
+          piece.sizes = piece.sizes.subspan(end);
+          if (memory.bytes > 0) return true;
+        }
+      }
+      return false;
+    }
+
+   private:
+    struct Piece {
+      std::size_t giver;
+      ParkedObjects::Piece objects;
+    };
+    std::uint64_t chunk_;
+    std::uint64_t object_bytes_;
+    Vector<Piece> pieces_;
+    Vector<std::size_t> current_;  ///< for each giver
+  };
+
+  /// Objects that are packed for this rank itself would have to come back.
+  [[nodiscard]] bool stays_here(std::size_t pair) const {
+    return sender_.destinations()[pair].rank == context_.channel.rank();
+  }
+
+  /// What a rank reports to the root. The application's memory is what it is short of; objects of
+  /// others wait in scratch.
+  [[nodiscard]] std::int64_t balance(const ParkingStart& start) const {
+    const std::int64_t excess = schedule::parking_balance(start.expected, start.free,
+                                                          sender_.cost_of_ranges(object_bytes_));
+    if (excess > 0) return cost_of_parking(static_cast<std::uint64_t>(excess));
+    return start.room > start.expected ? -static_cast<std::int64_t>(start.room - start.expected)
+                                       : 0;
+  }
+
+  /// The room that other ranks need for whole objects which are `excess` at least, or all there
+  /// are.
+  [[nodiscard]] std::int64_t cost_of_parking(std::uint64_t excess) const {
+    std::uint64_t cost = 0;
+    std::uint64_t parted = 0;
+    for (std::size_t pair = 0; pair < sender_.destinations().size() && parted < excess; ++pair) {
+      if (stays_here(pair)) continue;
+      const std::span<const int> sizes = sender_.next_sizes(pair);
+      if (!sizes.empty()) cost += parcel_bytes;
+      for (std::size_t k = 0; k < sizes.size() && parted < excess; ++k) {
+        parted += static_cast<std::uint64_t>(sizes[k]) + object_bytes_;
+        cost += static_cast<std::uint64_t>(sizes[k]) + parked_object_bytes;
+      }
+    }
+    return static_cast<std::int64_t>(cost);
+  }
+
+  /// Divides own objects among the takers. What is for a taker itself does not wait there: it has
+  /// room for all that it expects.
+  void choose() {
+    given_.clear();
+    std::uint64_t wanted = 0;
+    for (const Flow& flow : giving_) wanted += flow.blocks;
+    const std::span<const Peer> destinations = sender_.destinations();
+    Vector<std::uint64_t> remaining(destinations.size(), 0, context_.ledger);
+    for (std::size_t pair = 0; wanted > 0 && pair < destinations.size(); ++pair) {
+      const auto rank = static_cast<std::uint32_t>(destinations[pair].rank);
+      const auto takes = [&](const Flow& flow) { return flow.to == rank; };
+      if (stays_here(pair) || std::ranges::any_of(giving_, takes)) continue;
+      const Parcel all = parcel_within(sender_.next_sizes(pair), wanted);
+      if (all.objects > 0) remaining[pair] = all.cost;
+    }
+    Vector<std::uint64_t> taken(destinations.size(), 0, context_.ledger);
+    schedule::choose_blocks(
+        std::span<Flow>(giving_), [](const Flow& flow) { return flow.to; },
+        [&](std::size_t pair) { return static_cast<std::uint32_t>(destinations[pair].rank); },
+        std::span<std::uint64_t>(remaining),
+        [&](const Flow& flow, std::size_t pair, std::uint64_t cost) {
+          const std::uint64_t objects =
+              parcel_within(sender_.next_sizes(pair).subspan(taken[pair]), cost).objects;
+          if (objects == 0) return;
+          given_.push_back({static_cast<std::size_t>(&flow - giving_.data()), pair, objects});
+          taken[pair] += objects;
+        });
+  }
+
+  /// Every rank reports to its destinations where it has sent their objects.
+  void report_to_destinations() {
+    mpi::PairLists words(context_.channel, context_.ledger);
+    auto next = given_.begin();
+    for (std::size_t pair = 0; pair < sender_.destinations().size(); ++pair) {
+      if (sender_.left_of(pair) == 0) continue;
+      words.begin(sender_.destinations()[pair].rank);
+      for (; next != given_.end() && next->pair == pair; ++next)
+        words.add(giving_[next->taker].to, next->objects);
+    }
+    const std::span<const Peer> sources = planner_.sources();
+    for (std::size_t pair = 0; pair < sources.size(); ++pair)
+      if (planner_.left_of(pair) > 0) words.expect(sources[pair].rank);
+    words.run();
+    words.for_each([&](int source, std::uint64_t holder, std::uint64_t objects) {
+      planner_.moved(plan::flow_from(sources, source), objects, static_cast<int>(holder));
+    });
+  }
+
+  /// Who waits here, then the packed objects.
+  void move_objects() {
+    Ledger& ledger = context_.ledger;
+    Vector<Peer> takers = peers_of(ledger, giving_, &Flow::to);
+    Vector<Peer> givers = peers_of(ledger, taking_, &Flow::from);
+    for (const Given& given : given_) takers[given.taker].count += given.objects;
+    mpi::WordLists counts(ledger), counts_in(ledger);
+    for (const Peer& taker : takers) counts.add(taker.rank, taker.count);
+    for (const Peer& giver : givers) counts_in.add(giver.rank, 0);
+    exchange_lists(context_.channel, ledger, counts, counts_in);
+    for (std::size_t i = 0; i < givers.size(); ++i) givers[i].count = counts_in[i][0];
+    const auto nothing = [](const Peer& peer) { return peer.count == 0; };
+    Vector<std::size_t> connection_of(takers.size(), 0, ledger);
+    for (std::size_t i = 1; i < takers.size(); ++i)
+      connection_of[i] = connection_of[i - 1] + (takers[i - 1].count > 0 ? 1 : 0);
+    std::erase_if(takers, nothing);
+    std::erase_if(givers, nothing);
+    Arrivals arrivals(context_, givers.size(), sender_.chunk());
+    exchange_sizes(takers, givers, arrivals);
+    sender_.clear();
+    for (const Given& given : given_)
+      sender_.add(connection_of[given.taker], given.pair, given.objects);
+    Transport transport(context_.channel, ledger, context_.workspace.node, takers, givers);
+    transport.run(sender_, arrivals);
+    context_.report.messages += transport.messages();
+  }
+
+  /// For each taker the destination and the size of every object; makes room for those that are to
+  /// wait here.
+  void exchange_sizes(const Vector<Peer>& takers, const Vector<Peer>& givers, Arrivals& arrivals) {
+    const auto objects_of = [](const Vector<Peer>& peers) {
+      std::uint64_t objects = 0;
+      for (const Peer& peer : peers) objects += peer.count;
+      return objects;
+    };
+    mpi::WordLists sent(context_.ledger), received(context_.ledger);
+    sent.reserve(takers.size(), objects_of(takers));
+    for (const Peer& taker : takers) {
+      sent.begin(taker.rank);
+      add_objects_for(taker.rank, sent);
+    }
+    received.reserve(givers.size(), objects_of(givers));
+    for (const Peer& giver : givers) {
+      received.begin(giver.rank);
+      for (std::uint64_t k = 0; k < giver.count; ++k) received.add(0);
+    }
+    exchange_lists(context_.channel, context_.ledger, sent, received);
+    ParkedObjects& parked = sender_.parked();
+    parked.reserve(objects_of(givers));
+    for (std::size_t i = 0; i < givers.size(); ++i) {
+      const std::span<std::uint64_t> objects = received[i];
+      for (std::size_t first = 0, end = 0; first < objects.size(); first = end) {
+        const auto target = static_cast<int>(objects[first] >> 32);
+        for (; end < objects.size() && static_cast<int>(objects[end] >> 32) == target; ++end)
+          objects[end] &= 0xffffffffU;
+        arrivals.expect(i, parked.add(target, objects.subspan(first, end - first)));
+        sender_.connect(target);
+      }
+    }
+  }
+
+  void add_objects_for(int taker, mpi::WordLists& words) const {
+    Vector<std::uint64_t> taken(sender_.destinations().size(), 0, context_.ledger);
+    for (const Given& given : given_) {
+      const std::uint64_t before = taken[given.pair];
+      taken[given.pair] += given.objects;
+      if (taker != static_cast<int>(giving_[given.taker].to)) continue;
+      const auto target = static_cast<std::uint64_t>(sender_.destinations()[given.pair].rank);
+      for (const int size : sender_.next_sizes(given.pair).subspan(before, given.objects))
+        words.add(target << 32 | static_cast<std::uint64_t>(size));
+    }
+  }
+
+  Context& context_;
+  StepPlanner& planner_;
+  StepSender& sender_;
+  std::uint64_t object_bytes_;
+  Vector<schedule::Flow> giving_, taking_;
+  Vector<Given> given_;  ///< by destination, then taker
+};
+
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+class StepLoop {
+ public:
+  StepLoop(Context& context, const StepParts& parts)
+      : context_(context),
+        parts_(parts),
+        parking_(context, parts.planner, parts.sender, parts.object_bytes),
+        words_(context.ledger) {}
+
+  void run(std::uint64_t own, std::uint64_t all, const std::function<void()>& finish) {
+    context_.report.steps = 0;
+    for (bool more = true; more;) {
+      const bool takes = all == 0 || takes_part(context_.report.steps, own, all);
+      const Moved moved = move(takes);
+      more = agree_on_step(moved, all);
+      finish();
+    }
+    context_.report.messages += transport_->messages();
+    agree_on_callbacks(context_, parts_.sender.diagnostic);
+  }
+
+ private:
+  struct Moved {
+    std::uint64_t objects = 0;
+    std::uint64_t memory_answer = 0;
+  };
+
+  /// What the application can take right now; asked in every step.
+  std::uint64_t ask_memory() {
+    std::optional<Diagnostic>& diagnostic = parts_.sender.diagnostic;
+    if (!context_.callbacks.has_memory() || !context_.agreed.memory_fn || diagnostic)
+      return no_limit;
+    std::uint64_t answer = 0;
+    diagnostic = context_.callbacks.memory(context_.report.steps, answer);
+    return diagnostic ? 0 : answer;
+  }
+
+  /// Every source reports how many of its own objects it can send now.
+  void receive_offers() {
+    mpi::WordLists sent(context_.ledger), received(context_.ledger);
+    const std::span<const Peer> destinations = parts_.sender.destinations();
+    for (std::size_t pair = 0; pair < destinations.size(); ++pair)
+      if (parts_.sender.left_of(pair) > 0)
+        sent.add(destinations[pair].rank, parts_.sender.ready(pair));
+    const std::span<const Peer> sources = parts_.planner.sources();
+    for (std::size_t pair = 0; pair < sources.size(); ++pair)
+      if (parts_.planner.left_of(pair) > 0) received.add(sources[pair].rank, 0);
+    exchange_lists(context_.channel, context_.ledger, sent, received);
+    std::size_t pair = 0;
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      while (sources[pair].rank < received.rank(i)) ++pair;
+      parts_.planner.offer(pair, received[i][0]);
+    }
+  }
+
+  /// Every rank sends its sources what it takes, when it is ready to receive it.
+  void exchange_credits() {
+    mpi::WordLists sent(context_.ledger), received(context_.ledger);
+    const std::span<const Peer> from = parts_.planner.connections();
+    for (std::size_t s = 0; s < from.size(); ++s)
+      if (parts_.planner.left(s) + parts_.planner.credited(s) > 0)
+        sent.add(from[s].rank, parts_.planner.credited(s));
+    const std::span<const Peer> to = parts_.sender.connections();
+    for (std::size_t d = 0; d < to.size(); ++d)
+      if (parts_.sender.left(d) > 0) received.add(to[d].rank, 0);
+    exchange_lists(context_.channel, context_.ledger, sent, received);
+    words_.assign(to.size(), 0);
+    std::size_t d = 0;
+    for (std::size_t i = 0; i < received.size(); ++i) {
+      while (to[d].rank < received.rank(i)) ++d;
+      words_[d] = received[i][0];
+    }
+    parts_.receiver.begin_step(parts_.planner, parts_.memory);
+    parts_.sender.begin_step(words_);
+  }
+
+  Moved move(bool takes) {
+    ParkedObjects& parked = parts_.sender.parked();
+    parked.compact();
+    parts_.sender.prepare();
+    if (parts_.sources_offer) receive_offers();
+    const std::uint64_t room = parts_.limit - std::min(parts_.limit, parked.cost());
+    Moved moved{0, ask_memory()};
+    const ParkingStart start{parts_.planner.cost_left(), std::min(room, moved.memory_answer), room};
+    if (takes)
+      moved.objects = parts_.planner.plan(parts_.division, room, moved.memory_answer).objects;
+    else
+      parts_.planner.skip();
+    const std::size_t peers =
+        parts_.planner.connections().size() + parts_.sender.connections().size();
+    if (!transport_ || peers_ != peers) {  // parking has met further ranks
+      if (transport_) context_.report.messages += transport_->messages();
+      transport_.emplace(context_.channel, context_.ledger, context_.workspace.node,
+                         parts_.sender.connections(), parts_.planner.connections());
+      peers_ = peers;
+    }
+    exchange_credits();
+    transport_->run(parts_.sender, parts_.receiver);
+    if (parks()) moved.objects += parking_.run(start);
+    return moved;
+  }
+
+  /// Errors of this step before anybody uses what arrived in it. True when there is a further one.
+  bool agree_on_step(const Moved& moved, std::uint64_t all) {
+    std::uint64_t left = parts_.planner.objects_left();
+    bool has_moved = moved.objects > 0;
+    mpi::Agreement agreement;
+    agreement.largest(left);
+    agreement.largest(has_moved);
+    agreement.run(context_.channel, parts_.sender.diagnostic);
+    const bool could_park = !context_.parameters.parks() || parks();
+    const std::uint64_t step = ++context_.report.steps;
+    if (all > 0) return step < all;
+    if (left > 0 && !has_moved && could_park && !parts_.division.stalled()) {
+      std::optional<Diagnostic> stuck;
+      if (parts_.planner.objects_left() > 0)
+        stuck =
+            diagnose(ErrorCode::out_of_memory, "no rank can take another object; this one expects ",
+                     parts_.planner.objects_left(), ", of which the smallest next has ",
+                     parts_.planner.smallest_next(), " bytes, and its VALET_MEMORY_FN answers ",
+                     moved.memory_answer);
+      mpi::agree(context_.channel, stuck);
+    }
+    return left > 0;
+  }
+
+  [[nodiscard]] bool parks() const {
+    return context_.parameters.parks() &&
+           schedule::parks_in(context_.report.steps + 1,
+                              static_cast<std::uint64_t>(context_.parameters.parking));
+  }
+
+  Context& context_;
+  StepParts parts_;
+  StepParking parking_;
+  Vector<std::uint64_t> words_;  ///< objects that each connection takes
+  std::size_t peers_ = 0;        ///< in the transport
+  std::optional<Transport> transport_;
+};
 
 }  // namespace
 
-std::unique_ptr<Division> make_division(Context& context, std::span<const Peer> sources) {
-  const MigrationParameters& parameters = context.parameters;
-  if (parameters.method == Method::cyclic)
-    return std::make_unique<CyclicDivision>(context.channel, context.ledger, sources,
-                                            context.matrix);
-  if (parameters.method != Method::phased) return std::make_unique<ProportionalDivision>();
-  if (parameters.scheduler == Scheduler::centralized)
-    return std::make_unique<CentralDivision>(context.channel, context.ledger, parameters.heuristic,
-                                             sources.size(), context.matrix);
-  return std::make_unique<HeuristicDivision>(parameters.heuristic, context.channel.rank());
-}
-
-StepLoop::StepLoop(Context& context, const StepParts& parts)
-    : context_(context),
-      parts_(parts),
-      parking_(context, parts.planner, parts.sender, parts.object_bytes),
-      words_(context.ledger) {}
-
-/// What the application can take right now; asked in every step.
-std::uint64_t StepLoop::ask_memory() {
-  std::optional<Diagnostic>& diagnostic = parts_.sender.diagnostic;
-  if (!context_.callbacks.has_memory() || !context_.agreed.memory_fn || diagnostic) return no_limit;
-  std::uint64_t answer = 0;
-  diagnostic = context_.callbacks.memory(context_.report.steps, answer);
-  return diagnostic ? 0 : answer;
-}
-
-bool StepLoop::parks() const {
-  return context_.parameters.parks() &&
-         schedule::parks_in(context_.report.steps + 1,
-                            static_cast<std::uint64_t>(context_.parameters.parking));
-}
-
-/// Every source reports how many of its own objects it can send now.
-void StepLoop::receive_offers() {
-  mpi::WordLists sent(context_.ledger), received(context_.ledger);
-  const std::span<const Peer> destinations = parts_.sender.destinations();
-  for (std::size_t pair = 0; pair < destinations.size(); ++pair)
-    if (parts_.sender.left_of(pair) > 0)
-      sent.add(destinations[pair].rank, parts_.sender.ready(pair));
-  const std::span<const Peer> sources = parts_.planner.sources();
-  for (std::size_t pair = 0; pair < sources.size(); ++pair)
-    if (parts_.planner.left_of(pair) > 0) received.add(sources[pair].rank, 0);
-  exchange_lists(context_.channel, context_.ledger, sent, received);
-  std::size_t pair = 0;
-  for (std::size_t i = 0; i < received.size(); ++i) {
-    while (sources[pair].rank < received.rank(i)) ++pair;
-    parts_.planner.offer(pair, received[i][0]);
-  }
-}
-
-/// Every rank sends its sources what it takes, when it is ready to receive it.
-void StepLoop::exchange_credits() {
-  mpi::WordLists sent(context_.ledger), received(context_.ledger);
-  const std::span<const Peer> from = parts_.planner.connections();
-  for (std::size_t s = 0; s < from.size(); ++s)
-    if (parts_.planner.left(s) + parts_.planner.credited(s) > 0)
-      sent.add(from[s].rank, parts_.planner.credited(s));
-  const std::span<const Peer> to = parts_.sender.connections();
-  for (std::size_t d = 0; d < to.size(); ++d)
-    if (parts_.sender.left(d) > 0) received.add(to[d].rank, 0);
-  exchange_lists(context_.channel, context_.ledger, sent, received);
-  words_.assign(to.size(), 0);
-  std::size_t d = 0;
-  for (std::size_t i = 0; i < received.size(); ++i) {
-    while (to[d].rank < received.rank(i)) ++d;
-    words_[d] = received[i][0];
-  }
-  parts_.receiver.begin_step(parts_.planner, parts_.memory);
-  parts_.sender.begin_step(words_);
-}
-
-StepLoop::Moved StepLoop::move(bool takes) {
-  ParkedObjects& parked = parts_.sender.parked();
-  parked.compact();
-  parts_.sender.prepare();
-  if (parts_.sources_offer) receive_offers();
-  const std::uint64_t room = parts_.limit - std::min(parts_.limit, parked.cost());
-  Moved moved{0, ask_memory()};
-  const ParkingStart start{parts_.planner.cost_left(), std::min(room, moved.memory_answer), room};
-  if (takes)
-    moved.objects = parts_.planner.plan(parts_.division, room, moved.memory_answer).objects;
-  else
-    parts_.planner.skip();
-  const std::size_t peers =
-      parts_.planner.connections().size() + parts_.sender.connections().size();
-  if (!transport_ || peers_ != peers) {  // parking has met further ranks
-    if (transport_) context_.report.messages += transport_->messages();
-    transport_.emplace(context_.channel, context_.ledger, context_.workspace.node,
-                       parts_.sender.connections(), parts_.planner.connections());
-    peers_ = peers;
-  }
-  exchange_credits();
-  transport_->run(parts_.sender, parts_.receiver);
-  if (parks()) moved.objects += parking_.run(start);
-  return moved;
-}
-
-/// Errors of this step before anybody uses what arrived in it. True when there is a further one.
-bool StepLoop::agree_on_step(const Moved& moved, std::uint64_t all) {
-  std::uint64_t left = parts_.planner.objects_left();
-  bool has_moved = moved.objects > 0;
-  mpi::Agreement agreement;
-  agreement.largest(left);
-  agreement.largest(has_moved);
-  agreement.run(context_.channel, parts_.sender.diagnostic);
-  const bool could_park = !context_.parameters.parks() || parks();
-  const std::uint64_t step = ++context_.report.steps;
-  if (all > 0) return step < all;
-  if (left > 0 && !has_moved && could_park && !parts_.division.stalled()) {
-    std::optional<Diagnostic> stuck;
-    if (parts_.planner.objects_left() > 0)
-      stuck = Diagnostic{
-          ErrorCode::out_of_memory,
-          "no rank can take another object; this one expects " +
-              std::to_string(parts_.planner.objects_left()) + ", of which the smallest next has " +
-              std::to_string(parts_.planner.smallest_next()) +
-              " bytes, and its VALET_MEMORY_FN answers " + std::to_string(moved.memory_answer)};
-    mpi::agree(context_.channel, stuck);
-  }
-  return left > 0;
-}
-
-void StepLoop::run(std::uint64_t own, std::uint64_t all, const std::function<void()>& finish) {
-  context_.report.steps = 0;
-  for (bool more = true; more;) {
-    const bool takes = all == 0 || takes_part(context_.report.steps, own, all);
-    const Moved moved = move(takes);
-    more = agree_on_step(moved, all);
-    finish();
-  }
-  context_.report.messages += transport_->messages();
-  agree_on_callbacks(context_, parts_.sender.diagnostic);
+void run_steps(Context& context, const StepParts& parts, std::uint64_t own, std::uint64_t all,
+               const std::function<void()>& finish) {
+  StepLoop(context, parts).run(own, all, finish);
 }
 
 }  // namespace valet::zoltan

@@ -10,9 +10,11 @@
 #include "parked_objects.hpp"
 #include "step_planner.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace valet::zoltan {
 
@@ -27,7 +29,27 @@ class StepSender : public Outgoing {
  public:
   /// @param sizes  Rounded sizes of the exports, sorted by destination. @throws std::bad_alloc.
   StepSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
-             std::uint64_t chunk);
+             std::uint64_t chunk)
+      : context_(context),
+        exports_(exports),
+        sizes_(sizes),
+        chunk_(chunk),
+        object_bytes_(message_object_bytes(context.callbacks.entries())),
+        flows_(context.ledger),
+        checksums_(context.ledger, exports.peers),
+        parked_(context.ledger),
+        connections_(exports.peers.begin(), exports.peers.end(), context.ledger),
+        ranges_(context.ledger),
+        legs_(context.ledger) {
+    flows_.reserve(exports.peers.size());
+    ranges_.reserve(exports.peers.size());
+    legs_.reserve(exports.peers.size());
+    std::uint64_t first = 0;
+    for (const Peer& peer : exports.peers) {
+      flows_.push_back({first, 0});
+      first += peer.count;
+    }
+  }
 
   /// Before each step: makes own objects ready, if there are none.
   virtual void prepare() {}
@@ -45,23 +67,93 @@ class StepSender : public Outgoing {
   /// The ranks that objects go to; `count` is ignored. By ascending rank.
   [[nodiscard]] std::span<const Peer> connections() const { return connections_; }
   /// Objects for a connection, those that wait here included.
-  [[nodiscard]] std::uint64_t left(std::size_t connection) const;
+  [[nodiscard]] std::uint64_t left(std::size_t connection) const {
+    const int rank = connections_[connection].rank;
+    const std::size_t pair = exports_.peer_of(rank);
+    const bool own = pair < exports_.peers.size() && exports_.peers[pair].rank == rank;
+    return parked_.waiting_for(rank) + (own ? left_of(pair) : 0);
+  }
+
   /// Objects for `target` wait here from now on.
-  void connect(int target);
+  void connect(int target) {
+    const auto at = std::ranges::lower_bound(connections_, target, {}, &Peer::rank);
+    if (at == connections_.end() || at->rank != target) connections_.insert(at, Peer{target, 0});
+  }
 
   /// The objects that each connection wants in this step.
-  void begin_step(std::span<const std::uint64_t> wanted);
+  void begin_step(std::span<const std::uint64_t> wanted) {
+    clear();
+    ranges_.clear();
+    const auto behind =
+        std::ranges::upper_bound(connections_, context_.channel.rank(), {}, &Peer::rank);
+    const auto start = static_cast<std::size_t>(behind - connections_.begin());
+    for (std::size_t k = 0; k < connections_.size(); ++k) {
+      const std::size_t c = (start + k) % connections_.size();
+      std::uint64_t objects = wanted[c];
+      const int rank = connections_[c].rank;
+      while (objects > 0) {
+        const ParkedObjects::Piece piece = parked_.take(rank, objects);
+        if (piece.sizes.empty()) break;
+        legs_.push_back({c, 0, 0, piece.sizes, piece.data});
+        objects -= piece.sizes.size();
+      }
+      if (objects > 0) add(c, exports_.peer_of(rank), objects);
+    }
+  }
+
   /// Begins the second part of a step, in which own objects go to ranks where they wait: the next
   /// `objects` for each destination to one of `takers`. After clear().
-  void clear();
-  void add(std::size_t taker, std::size_t pair, std::uint64_t objects);
+  void clear() {
+    legs_.clear();
+    leg_ = 0;
+    first_ = end_ = 0;
+  }
+
+  void add(std::size_t taker, std::size_t pair, std::uint64_t objects) {
+    Flow& flow = flows_[pair];
+    const std::uint64_t first = flow.first + flow.sent;
+    flow.sent += objects;
+    legs_.push_back({taker, pair, first, sizes_.subspan(first, objects), nullptr});
+    ranges_.push_back({exports_.peers[pair].rank, pair, first, first + objects, 0});
+  }
 
   /// Own objects that leave in this step.
   [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
-  [[nodiscard]] std::uint64_t cost_of_ranges(std::uint64_t object_bytes) const;
 
-  bool next(Vector<OutgoingMessage>& messages) override;
-  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override;
+  [[nodiscard]] std::uint64_t cost_of_ranges(std::uint64_t object_bytes) const {
+    std::uint64_t cost = 0;
+    for (const StepRange& range : ranges_)
+      cost += sum_of(sizes_.subspan(range.first, range.end - range.first)) +
+              (range.end - range.first) * object_bytes;
+    return cost;
+  }
+
+  bool next(Vector<OutgoingMessage>& messages) override {
+    if (leg_ < legs_.size() && end_ == legs_[leg_].sizes.size()) {
+      ++leg_;
+      end_ = 0;
+    }
+    if (leg_ == legs_.size()) return false;
+    const Leg& leg = legs_[leg_];
+    first_ = end_;
+    end_ = message_end(leg.sizes, first_);
+    const std::uint64_t bytes = sum_of(leg.sizes.subspan(first_, end_ - first_));
+    if (bytes > 0) messages.push_back({leg.connection, bytes});
+    return true;
+  }
+
+  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override {
+    Leg& leg = legs_[leg_];
+    OutgoingMessage empty;
+    OutgoingMessage& message = messages.empty() ? empty : messages.front();
+    if (leg.data == nullptr) {
+      message.data = own_objects(leg.pair, leg.first + first_, leg.first + end_, message.bytes,
+                                 message.data, buffer);
+    } else {
+      message.data = leg.data;
+      leg.data += message.bytes;
+    }
+  }
 
   [[nodiscard]] const Checksums& checksums() const { return checksums_; }
   /// Limit of a message.
@@ -110,33 +202,6 @@ class StepSender : public Outgoing {
   std::uint64_t first_ = 0, end_ = 0;  ///< objects of the leg in the next message
 };
 
-/// STEPS: packs a message when it is its turn.
-class PackingSender final : public StepSender {
- public:
-  PackingSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
-                const Scratch& scratch);
-  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
-  /// Memory for packed objects.
-  [[nodiscard]] std::uint64_t memory_bytes() const { return buffers_ * capacity_; }
-  /// Takes it. @throws std::bad_alloc.
-  void allocate() { context_.workspace.sent.reserve(memory_bytes(), 2 * chunk_); }
-
- private:
-  struct Gathered {
-    ObjectIds ids;
-    int* destinations;
-  };
-  std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
-                         std::uint64_t bytes, std::byte* shared, std::size_t buffer) override;
-  Gathered gather(std::uint64_t first, std::uint64_t count);
-  void pack(std::size_t pair, std::uint64_t first, std::uint64_t end, std::byte* memory);
-
-  std::uint64_t capacity_ = 0;
-  std::size_t buffers_ = 2;
-  Array<int> again_, offsets_, destinations_;
-  Array<ZOLTAN_ID_TYPE> gids_, lids_;
-};
-
 /// Where the objects of a step go: consecutive ranges, or where their offsets say.
 enum class Placement { packed, by_offset };
 
@@ -144,11 +209,49 @@ class StepReceiver : public Incoming {
  public:
   /// @param sizes  Of all imports, by source.
   StepReceiver(Context& context, std::span<const int> sizes, std::uint64_t chunk,
-               Placement placement);
+               Placement placement)
+      : context_(context),
+        sizes_(sizes),
+        chunk_(chunk),
+        object_bytes_(message_object_bytes(context.callbacks.entries())),
+        placement_(placement),
+        places_(context.ledger),
+        cursors_(context.ledger) {}
 
   /// @param memory  Has room for everything that the step takes, or for all steps.
-  void begin_step(const StepPlanner& planner, std::byte* memory);
-  bool next(std::size_t peer, MemoryPiece& memory) override;
+  void begin_step(const StepPlanner& planner, std::byte* memory) {
+    ranges_ = planner.ranges();
+    places_.resize(ranges_.size());
+    cursors_.assign(planner.connections().size(), Cursor{});
+    std::byte* behind = memory;
+    std::size_t c = 0;
+    for (std::size_t r = 0; r < ranges_.size(); ++r) {
+      const StepRange& range = ranges_[r];
+      places_[r] = placement_ == Placement::packed ? behind : memory + range.offset;
+      behind += sum_of(sizes_.subspan(range.first, range.end - range.first));
+      while (planner.connections()[c].rank < range.peer) ++c;
+      if (cursors_[c].end == 0) cursors_[c] = {r, r, range.first, places_[r]};
+      cursors_[c].end = r + 1;
+    }
+  }
+
+  bool next(std::size_t peer, MemoryPiece& memory) override {
+    Cursor& cursor = cursors_[peer];
+    while (cursor.range < cursor.end) {
+      const StepRange& range = ranges_[cursor.range];
+      const std::uint64_t first = cursor.object;
+      cursor.object = batch_end(sizes_.first(range.end), first, chunk_, object_bytes_);
+      memory = {cursor.data, sum_of(sizes_.subspan(first, cursor.object - first))};
+      cursor.data += memory.bytes;
+      if (cursor.object == range.end && ++cursor.range < cursor.end) {
+        cursor.object = ranges_[cursor.range].first;
+        cursor.data = places_[cursor.range];
+      }
+      if (memory.bytes > 0) return true;
+    }
+    return false;
+  }
+
   void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
  private:

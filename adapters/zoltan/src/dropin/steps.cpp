@@ -1,19 +1,218 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "steps.hpp"
-
 #include "arrivals.hpp"
+#include "callback_modes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "object_checks.hpp"
-#include "step_lists.hpp"
 #include "step_loop.hpp"
 
 #include <algorithm>
 #include <memory>
-#include <string>
 
 namespace valet::zoltan {
 namespace {
+
+/// Finds the source of an import from its number among all that are sorted by source.
+class SourceOf {
+ public:
+  explicit SourceOf(std::span<const Peer> sources) : sources_(sources) {}
+  /// Fast for numbers that ascend.
+  [[nodiscard]] int operator()(std::uint64_t number) {
+    if (number < first_) source_ = first_ = 0;
+    while (number >= first_ + sources_[source_].count) first_ += sources_[source_++].count;
+    return sources_[source_].rank;
+  }
+
+ private:
+  std::span<const Peer> sources_;
+  std::size_t source_ = 0;
+  std::uint64_t first_ = 0;
+};
+
+/// Numbers of the objects in the ranges, which count objects sorted by the other rank of the pair.
+/// @throws std::bad_alloc, as all of them.
+[[nodiscard]] Array<std::uint32_t> numbers_in(Ledger& ledger, std::span<const StepRange> ranges) {
+  std::uint64_t count = 0;
+  for (const StepRange& range : ranges) count += range.end - range.first;
+  Array<std::uint32_t> numbers(ledger, count);
+  std::uint64_t to = 0;
+  for (const StepRange& range : ranges)
+    for (std::uint64_t k = range.first; k < range.end; ++k)
+      numbers[to++] = static_cast<std::uint32_t>(k);
+  return numbers;
+}
+
+/// Places in the list of exports of those that leave in a step, ascending.
+[[nodiscard]] Array<std::uint32_t> places_of_exports(Ledger& ledger,
+                                                     std::span<const StepRange> ranges,
+                                                     const ObjectList& exports) {
+  Array<std::uint32_t> leaving = numbers_in(ledger, ranges);
+  for (std::uint32_t& place : leaving) place = static_cast<std::uint32_t>(exports.sorted(place));
+  std::ranges::sort(leaving);
+  return leaving;
+}
+
+/// One of the lists that mid gets.
+class StepList {
+ public:
+  StepList(Ledger& ledger, const EntryCounts& entries, std::uint64_t count, bool with_parts)
+      : entries_(entries),
+        gids_(ledger, count * static_cast<std::size_t>(entries.gid)),
+        lids_(ledger, count * static_cast<std::size_t>(entries.lid)),
+        procs_(ledger, count),
+        parts_(ledger, with_parts ? count : 0),
+        ids_{gids_.data(), lids_.data()} {}
+
+  /// Appends object `at` of others.
+  void add(const ObjectIds& from, std::uint64_t at, int rank, int part) {
+    from.copy(entries_, at, ids_, count_);
+    procs_[count_] = rank;
+    if (parts_.size() > 0) parts_[count_] = part;
+    ++count_;
+  }
+
+  [[nodiscard]] MigrationList list() {
+    return {static_cast<int>(count_), ids_, procs_.data(), parts_.data()};
+  }
+
+ private:
+  EntryCounts entries_;
+  std::uint64_t count_ = 0;
+  Array<ZOLTAN_ID_TYPE> gids_, lids_;
+  Array<int> procs_, parts_;
+  ObjectIds ids_;
+};
+
+/// The exports at these places.
+[[nodiscard]] StepList list_of_exports(Context& context, const ObjectList& exports,
+                                       std::span<const std::uint32_t> places) {
+  StepList list(context.ledger, context.callbacks.entries(), places.size(),
+                context.agreed.with_parts);
+  for (const std::uint32_t place : places)
+    list.add(exports.ids, place, exports.procs[place], exports.destinations()[place]);
+  return list;
+}
+
+/// The imports of these ranges: in the order of the list that leads, or else by source.
+[[nodiscard]] StepList list_of_imports(Context& context, const Imports& imports,
+                                       std::span<const StepRange> ranges) {
+  Array<std::uint32_t> numbers = numbers_in(context.ledger, ranges);
+  if (imports.places.size() > 0)
+    std::ranges::sort(numbers, {}, [&](std::uint32_t k) { return imports.places[k]; });
+  const bool with_parts = imports.parts.size() > 0;
+  StepList list(context.ledger, context.callbacks.entries(), numbers.size(), with_parts);
+  const ObjectIds ids{imports.gids, const_cast<ZOLTAN_ID_PTR>(imports.lids.data())};
+  SourceOf source_of(imports.sources);
+  for (const std::uint32_t k : numbers)
+    list.add(ids, k, source_of(k), with_parts ? imports.parts[k] : 0);
+  return list;
+}
+
+/// The objects at these places of the caller's leading list, which counts only objects that move,
+/// and those that stay: for the first step, in the caller's order.
+[[nodiscard]] StepList list_with_staying(Context& context, std::span<const std::uint32_t> places) {
+  const MigrationList& user = context.user.leading();
+  const int own = context.channel.rank();
+  const bool exports = context.agreed.exports_given;
+  StepList list(context.ledger, context.callbacks.entries(), places.size() + context.user.staying,
+                context.agreed.with_parts);
+  std::uint64_t moving = 0;
+  auto next = places.begin();
+  for (int k = 0; k < user.count; ++k) {
+    const int rank = user.procs[k];
+    if (rank != own && (next == places.end() || *next != moving++)) continue;
+    if (rank != own) ++next;
+    // A rank that gives no parts where others do has them equal to the ranks.
+    const int part = user.parts != nullptr ? user.parts[k] : exports ? rank : own;
+    list.add(user.ids, static_cast<std::uint64_t>(k), rank, part);
+  }
+  return list;
+}
+
+/// STEPS: packs a message when it is its turn.
+class PackingSender final : public StepSender {
+ public:
+  PackingSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
+                const Scratch& scratch)
+      : StepSender(context, exports, sizes, scratch.chunk) {
+    for (const int size : sizes) capacity_ = std::max(capacity_, static_cast<std::uint64_t>(size));
+    const bool large = capacity_ + object_bytes_ > chunk_;
+    if (large && 2 * capacity_ > scratch.budget / 2) buffers_ = 1;
+    capacity_ = std::min(std::max(chunk_, capacity_), std::max(sum_of(sizes), std::uint64_t{1}));
+    const std::uint64_t most =
+        std::min<std::uint64_t>(std::max<std::uint64_t>(chunk_ / object_bytes_, 1), sizes.size());
+    again_ = Array<int>(context.ledger, most);
+    offsets_ = Array<int>(context.ledger, most);
+    if (exports.grouped) return;
+    const EntryCounts& entries = context.callbacks.entries();
+    destinations_ = Array<int>(context.ledger, most);
+    gids_ = Array<ZOLTAN_ID_TYPE>(context.ledger, most * static_cast<std::uint64_t>(entries.gid));
+    lids_ = Array<ZOLTAN_ID_TYPE>(context.ledger, most * static_cast<std::uint64_t>(entries.lid));
+  }
+
+  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
+  /// Memory for packed objects.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return buffers_ * capacity_; }
+  /// Takes it. @throws std::bad_alloc.
+  void allocate() { context_.workspace.sent.reserve(memory_bytes(), 2 * chunk_); }
+
+ private:
+  struct Gathered {
+    ObjectIds ids;
+    int* destinations;
+  };
+
+  std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end, std::uint64_t,
+                         std::byte* shared, std::size_t buffer) override {
+    std::byte* const own = context_.workspace.sent.data() + buffer * capacity_;
+    std::byte* const memory = shared != nullptr ? shared : own;
+    // After a failure the others still get what they wait for; they learn of it before they use it.
+    if (!diagnostic) pack(pair, first, end, memory);
+    return memory;
+  }
+
+  /// The objects of a message consecutive, as the callbacks want them.
+  Gathered gather(std::uint64_t first, std::uint64_t count) {
+    const EntryCounts& entries = context_.callbacks.entries();
+    if (exports_.grouped)
+      return {exports_.ids.from(entries, first), exports_.destinations() + first};
+    const ObjectIds gathered{gids_.data(), lids_.data()};
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t from = exports_.order[first + k];
+      exports_.ids.copy(entries, from, gathered, k);
+      destinations_[k] = exports_.destinations()[from];
+    }
+    return {gathered, destinations_.data()};
+  }
+
+  void pack(std::size_t pair, std::uint64_t first, std::uint64_t end, std::byte* memory) {
+    const std::uint64_t count = end - first;
+    const Gathered objects = gather(first, count);
+    std::uint64_t offset = 0;
+    for (std::uint64_t k = 0; k < count; ++k) {
+      offsets_[k] = static_cast<int>(offset);
+      offset += static_cast<std::uint64_t>(sizes_[first + k]);
+    }
+    ++context_.report.batches;
+    const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
+    diagnostic = context_.callbacks.pack({objects.ids,
+                                          objects.destinations,
+                                          {again_.data(), count},
+                                          {offsets_.data(), count},
+                                          memory,
+                                          context_.parameters.verify ? &context_.ledger : nullptr},
+                                         sizes_.subspan(first, count), true, first,
+                                         context_.report.objects_packed);
+    if (diagnostic || !context_.parameters.verify) return;
+    for (std::uint64_t k = 0; k < count; ++k)
+      checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
+  }
+
+  std::uint64_t capacity_ = 0;
+  std::size_t buffers_ = 2;
+  Array<int> again_, offsets_, destinations_;
+  Array<ZOLTAN_ID_TYPE> gids_, lids_;
+};
 
 class Steps {
  public:
@@ -44,11 +243,10 @@ class Steps {
     const bool open = is_phased() || context_.agreed.memory_fn;
     const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
     is_single_ = all == 1;
-    {
-      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(),
-                               arrival_bytes(), false});
-      loop.run(own_steps_, all, [&] { finish_step(); });
-    }
+    run_steps(context_,
+              {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(), arrival_bytes(),
+               false},
+              own_steps_, all, [&] { finish_step(); });
     if (!context_.parameters.verify) return;
     mpi::agree(context_.channel,
                sender_->checksums().compare(context_.channel, context_.ledger, *received_));

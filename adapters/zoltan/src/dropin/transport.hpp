@@ -12,8 +12,10 @@
 #include <valet/ledger.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -76,31 +78,65 @@ class NodeSlots {
     std::uint64_t room = 0;                       ///< for the own segment and those of destinations
     std::uint64_t bytes = 0;                      ///< of the own one
     std::uint64_t unit = 1;                       ///< of which new segments are multiples
-    [[nodiscard]] std::uint64_t allowance() const;
+    [[nodiscard]] std::uint64_t allowance() const {
+      constexpr std::uint64_t least = 4096;
+      const std::uint64_t each = room / (1 + destinations.size());
+      return each < least ? 0 : each / unit * unit;
+    }
   };
 
   explicit NodeSlots(Ledger& ledger)
       : ledger_(ledger), memory_(std::in_place, ledger), idle_(ledger) {}
   /// Whether all of the wish is met, and whether what is shared is within its room. Local.
-  [[nodiscard]] bool serves(const Wish& wish) const;
-  [[nodiscard]] bool fits(const Wish& wish) const;
+  [[nodiscard]] bool serves(const Wish& wish) const { return memory_->serves(node_wish(wish)); }
+  [[nodiscard]] bool fits(const Wish& wish) const { return memory_->bytes() <= wish.room; }
   /// Shares memory as it is wished, in place of what there was. Collective. Where the system does
   /// not let processes share, messages go by MPI.
-  void connect(const mpi::Channel& channel, const Wish& wish);
+  void connect(const mpi::Channel& channel, const Wish& wish) {
+    release();
+    memory_->connect(channel, node_wish(wish));
+  }
+
   /// Gives everything back. All ranks do so before any of them moves something again.
-  void release();
+  void release() {
+    give_out(false);
+    memory_.emplace(ledger_);
+  }
+
   [[nodiscard]] const storage::NodeMemory& memory() const { return *memory_; }
 
   /// Bytes of the largest message that goes through a slot.
   void divide(std::uint64_t slot_bytes) { slot_bytes_ = slot_bytes; }
   /// The own segment is slots from now on, or the place of all arrivals.
-  void give_out(bool slots);
+  void give_out(bool slots) {
+    idle_.clear();
+    const std::span<std::byte> own = memory_->own();
+    has_all_arrivals_ = !slots && !own.empty();
+    if (!slots || slot_bytes_ == 0) return;
+    idle_.reserve(own.size() / slot_bytes_);
+    for (std::uint64_t at = 0; at + slot_bytes_ <= own.size(); at += slot_bytes_)
+      idle_.push_back(own.data() + at);
+  }
+
   [[nodiscard]] bool has_all_arrivals() const { return has_all_arrivals_; }
   /// A slot for a message; nullptr where none is idle or it does not fit.
-  [[nodiscard]] std::byte* take(std::uint64_t bytes);
+  [[nodiscard]] std::byte* take(std::uint64_t bytes) {
+    if (idle_.empty() || bytes > slot_bytes_) return nullptr;
+    std::byte* const slot = idle_.back();
+    idle_.pop_back();
+    return slot;
+  }
+
   void give_back(std::byte* slot) { idle_.push_back(slot); }
 
  private:
+  [[nodiscard]] storage::NodeWish node_wish(const Wish& wish) const {
+    storage::NodeWish node(ledger_, wish.destinations, wish.sources);
+    node.allowance = wish.allowance();
+    node.wish = wish.bytes;
+    return node;
+  }
+
   Ledger& ledger_;
   std::optional<storage::NodeMemory> memory_;
   Vector<std::byte*> idle_;  ///< the most recently used last
@@ -123,12 +159,32 @@ class Transport final : private engine::Participant {
   /// @param turn  Runs without an agreement of all ranks between them need different ones below
   ///              mpi::phase_tags: a rank may be done with one of them before its peer.
   Transport(const mpi::Channel& channel, Ledger& ledger, NodeSlots& node,
-            std::span<const Peer> destinations, std::span<const Peer> sources, int turn = 0);
+            std::span<const Peer> destinations, std::span<const Peer> sources, int turn = 0)
+      : ledger_(ledger),
+        node_(node),
+        destinations_(destinations),
+        sources_(sources),
+        window_(node.has_all_arrivals() && sources.size() <= slots ? most_credits : slots),
+        transport_(channel, ledger, node.memory(),
+                   {.receives = sources.size() * window_, .sends = 2 * destinations.size()}),
+        posted_(sources.size() * window_, ledger),
+        to_(destinations.size(), ledger),
+        batch_(ledger) {
+    transport_.set_credit_tag(mpi::tag_phase_credit + turn);
+    batch_.reserve(destinations.size());
+  }
 
   /// Sends and receives everything. Batches are made in their order, each when all its messages may
   /// go, so that the order of callbacks does not depend on what arrives when. Collective among
   /// peers; nothing is pending on return.
-  void run(Outgoing& outgoing, Incoming& incoming);
+  void run(Outgoing& outgoing, Incoming& incoming) {
+    outgoing_ = &outgoing;
+    incoming_ = &incoming;
+    messages_expected_ = 0;
+    exhausted_ = false;
+    for (std::size_t index = 0; index < posted_.size(); ++index) give(index);
+    transport_.run(*this);
+  }
 
   [[nodiscard]] std::uint64_t messages() const { return transport_.messages(); }
 
@@ -143,16 +199,111 @@ class Transport final : private engine::Participant {
     std::size_t credits = 0;
   };
 
-  void advance() override;
-  void handle(const engine::Event& event) override;
-  [[nodiscard]] bool done() const override;
+  void advance() override {
+    while (!exhausted_) {
+      if (!has_batch_) {
+        batch_.clear();
+        has_batch_ = outgoing_->next(batch_);
+        exhausted_ = !has_batch_;
+        continue;
+      }
+      if (!has_credits()) {
+        transport_.listen();  // there is one to come, so no receive is left in the end
+        return;
+      }
+      if (unsent_[buffer_] > 0) return;
+      make_batch();
+      has_batch_ = false;
+      buffer_ = (buffer_ + 1) % outgoing_->buffers();
+    }
+  }
+
+  void handle(const engine::Event& event) override {
+    using Kind = engine::Event::Kind;
+    switch (event.kind) {
+      case Kind::credit: note_credit(event.rank, event.credit); break;
+      case Kind::received: received(event.index); break;
+      case Kind::credited:
+        if (!posted_[event.index].waits) break;
+        --messages_expected_;
+        give(event.index);
+        break;
+      case Kind::sent: --unsent_[event.index / destinations_.size()]; break;
+      default: break;
+    }
+  }
+
+  [[nodiscard]] bool done() const override {
+    return exhausted_ && messages_expected_ == 0 && unsent_[0] + unsent_[1] == 0;
+  }
+
   [[nodiscard]] std::uint64_t bytes_in_use() const override { return ledger_.current_bytes(); }
 
-  void give(std::size_t index);
-  void received(std::size_t index);
-  void note_credit(int rank, const engine::Credit& credit);
-  [[nodiscard]] bool has_credits() const;
-  void make_batch();
+  /// Lets a source send its next message, if it has one.
+  void give(std::size_t index) {
+    const std::size_t source = index / window_;
+    Posted& posted = posted_[index];
+    posted = {};
+    if (!incoming_->next(source, posted.memory)) return;
+    const int rank = sources_[source].rank;
+    if (transport_.is_written_by(rank) && !node_.memory().contains(posted.memory.data))
+      posted.slot = node_.take(posted.memory.bytes);
+    transport_.give(index, rank, posted.slot != nullptr ? posted.slot : posted.memory.data,
+                    posted.memory.bytes, {});
+    ++messages_expected_;
+  }
+
+  void received(std::size_t index) {
+    Posted& posted = posted_[index];
+    if (posted.slot != nullptr) {
+      std::memcpy(posted.memory.data, posted.slot, posted.memory.bytes);
+      node_.give_back(posted.slot);
+    }
+    incoming_->arrived(posted.memory.bytes);
+    posted.waits = !transport_.can_receive(index);
+    if (posted.waits) return;
+    --messages_expected_;
+    give(index);
+  }
+
+  void note_credit(int rank, const engine::Credit& credit) {
+    Destination& to = to_[plan::flow_from(destinations_, rank)];
+    to.offsets[to.credits++] = credit.offset_bytes;
+  }
+
+  /// Whether all messages of the next batch may go.
+  [[nodiscard]] bool has_credits() const {
+    return std::ranges::all_of(
+        batch_, [&](const OutgoingMessage& message) { return to_[message.peer].credits > 0; });
+  }
+
+  void make_batch() {
+    for (OutgoingMessage& message : batch_) {
+      const std::uint64_t offset = to_[message.peer].offsets.front();
+      const int rank = destinations_[message.peer].rank;
+      message.data = offset == engine::Credit::no_offset
+                         ? nullptr
+                         : transport_.memory_of(rank, {.offset_bytes = offset});
+    }
+    outgoing_->make(buffer_, batch_);
+    for (const OutgoingMessage& message : batch_) {
+      Destination& to = to_[message.peer];
+      const std::uint64_t offset = to.offsets.front();
+      std::shift_left(to.offsets.begin(), to.offsets.end(), 1);
+      --to.credits;
+      const std::size_t slot = send_slot(buffer_, message.peer);
+      const int rank = destinations_[message.peer].rank;
+      ++unsent_[buffer_];
+      if (offset == engine::Credit::no_offset) {
+        transport_.send(slot, rank, message.data, message.bytes);
+        continue;
+      }
+      std::byte* const shared = transport_.memory_of(rank, {.offset_bytes = offset});
+      if (message.data != shared) std::memcpy(shared, message.data, message.bytes);
+      transport_.signal(slot, rank, message.bytes);
+    }
+  }
+
   [[nodiscard]] std::size_t send_slot(std::size_t buffer, std::size_t peer) const {
     return buffer * destinations_.size() + peer;
   }
