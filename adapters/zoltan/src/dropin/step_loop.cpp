@@ -15,7 +15,7 @@
 namespace valet::zoltan {
 namespace {
 
-using schedule::Flow;
+using schedule::Match;
 
 /// How many of the objects of the sizes cost at most `limit` where they wait, and what they cost.
 struct Parcel {
@@ -35,10 +35,10 @@ Parcel parcel_within(std::span<const int> sizes, std::uint64_t limit) {
   return parcel;
 }
 
-Vector<Peer> peers_of(Ledger& ledger, std::span<const Flow> flows, std::uint32_t Flow::*end) {
+Vector<Peer> peers_of(Ledger& ledger, std::span<const Match> flows, std::uint32_t Match::*end) {
   Vector<Peer> peers(ledger);
   peers.reserve(flows.size());
-  for (const Flow& flow : flows) peers.push_back({static_cast<int>(flow.*end), 0});
+  for (const Match& flow : flows) peers.push_back({static_cast<int>(flow.*end), 0});
   return peers;
 }
 
@@ -162,22 +162,22 @@ class StepParking {
   void choose() {
     given_.clear();
     std::uint64_t wanted = 0;
-    for (const Flow& flow : giving_) wanted += flow.blocks;
+    for (const Match& flow : giving_) wanted += flow.blocks;
     const std::span<const Peer> destinations = sender_.destinations();
     Vector<std::uint64_t> remaining(destinations.size(), 0, context_.ledger);
     for (std::size_t pair = 0; wanted > 0 && pair < destinations.size(); ++pair) {
       const auto rank = static_cast<std::uint32_t>(destinations[pair].rank);
-      const auto takes = [&](const Flow& flow) { return flow.to == rank; };
+      const auto takes = [&](const Match& flow) { return flow.to == rank; };
       if (stays_here(pair) || std::ranges::any_of(giving_, takes)) continue;
       const Parcel all = parcel_within(sender_.next_sizes(pair), wanted);
       if (all.objects > 0) remaining[pair] = all.cost;
     }
     Vector<std::uint64_t> taken(destinations.size(), 0, context_.ledger);
     schedule::choose_blocks(
-        std::span<Flow>(giving_), [](const Flow& flow) { return flow.to; },
+        std::span<Match>(giving_), [](const Match& flow) { return flow.to; },
         [&](std::size_t pair) { return static_cast<std::uint32_t>(destinations[pair].rank); },
         std::span<std::uint64_t>(remaining),
-        [&](const Flow& flow, std::size_t pair, std::uint64_t cost) {
+        [&](const Match& flow, std::size_t pair, std::uint64_t cost) {
           const std::uint64_t objects =
               parcel_within(sender_.next_sizes(pair).subspan(taken[pair]), cost).objects;
           if (objects == 0) return;
@@ -208,8 +208,8 @@ class StepParking {
   /// Who waits here, then the packed objects.
   void move_objects() {
     Ledger& ledger = context_.ledger;
-    Vector<Peer> takers = peers_of(ledger, giving_, &Flow::to);
-    Vector<Peer> givers = peers_of(ledger, taking_, &Flow::from);
+    Vector<Peer> takers = peers_of(ledger, giving_, &Match::to);
+    Vector<Peer> givers = peers_of(ledger, taking_, &Match::from);
     for (const Given& given : given_) takers[given.taker].count += given.objects;
     mpi::WordLists counts(ledger), counts_in(ledger);
     for (const Peer& taker : takers) counts.add(taker.rank, taker.count);
@@ -282,7 +282,7 @@ class StepParking {
   StepPlanner& planner_;
   StepSender& sender_;
   std::uint64_t object_bytes_;
-  Vector<schedule::Flow> giving_, taking_;
+  Vector<schedule::Match> giving_, taking_;
   Vector<Given> given_;  ///< by destination, then taker
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "zoltan_partition.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/names.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -215,15 +216,13 @@ std::uint64_t most_resident_bytes() {
 ///                 changes.
 std::optional<Diagnostic> failure_of(int code, std::uint64_t objects) {
   if (code == ZOLTAN_MEMERR && objects > 0)
-    return Diagnostic{ErrorCode::out_of_memory,
-                      "Zoltan found no memory to partition the " + std::to_string(objects) +
-                          " objects or cells of this rank; it needs about " +
-                          std::to_string((bytes_of_object * objects >> 20U) + 1) + " MiB here"};
+    return diagnose(ErrorCode::out_of_memory, "Zoltan found no memory to partition the ", objects,
+                    " objects or cells of this rank; it needs about ",
+                    (bytes_of_object * objects >> 20U) + 1, " MiB here");
   if (code == ZOLTAN_FATAL)
-    return Diagnostic{
-        ErrorCode::invalid_argument,
+    return invalid(
         "Zoltan_LB_Partition failed and said why on standard error; check the method and "
-        "the parameters"};
+        "the parameters");
   return std::nullopt;
 }
 
@@ -232,8 +231,7 @@ std::optional<Diagnostic> check_method(const std::string& method) {
   std::string names;
   for (const char* const name : methods)
     names += (names.empty() ? "" : name == methods.back() ? " or " : ", ") + std::string(name);
-  return Diagnostic{ErrorCode::invalid_argument,
-                    "there is no method '" + method + "'; choose " + names};
+  return invalid("there is no method '", method, "'; choose ", names);
 }
 
 bool deals_blocks(const std::string& method) {
@@ -252,18 +250,16 @@ Basis basis_of(const std::string& method) {
 }
 
 std::optional<Diagnostic> check_blocks(const RebalancerOptions& options, bool has_parts) {
-  if (options.block_size == 0)
-    return Diagnostic{ErrorCode::invalid_argument, "blocks of 0 objects; give a block_size above"};
+  if (options.block_size == 0) return invalid("blocks of 0 objects; give a block_size above");
   const std::string method = valet::detail::upper_case(options.method);
   const bool is_own = is_own_order(options, method);
   if (is_own && !deals_blocks(method))
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a block_size of " + std::to_string(options.block_size) + " with method '" +
-                          options.method + "'; it is for BLOCK_CYCLIC and CYCLIC"};
+    return invalid("a block_size of ", options.block_size, " with method '", options.method,
+                   "'; it is for BLOCK_CYCLIC and CYCLIC");
   if (is_own && has_parts)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
-                      "NUM_LOCAL_PARTS out, or take CYCLIC with block_size 1"};
+    return invalid(
+        "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
+        "NUM_LOCAL_PARTS out, or take CYCLIC with block_size 1");
   return std::nullopt;
 }
 
@@ -379,9 +375,8 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
 std::optional<Diagnostic> ZoltanPartition::set(const std::string& name, const std::string& value) {
   if (Zoltan_Set_Param(zoltan_.get(), name.c_str(), value.c_str()) == ZOLTAN_OK)
     return std::nullopt;
-  return Diagnostic{ErrorCode::invalid_argument,
-                    "Zoltan does not take the parameter " + name + " = " + value +
-                        "; check its name and its value in Zoltan's manual"};
+  return invalid("Zoltan does not take the parameter ", name, " = ", value,
+                 "; check its name and its value in Zoltan's manual");
 }
 
 std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& options,
@@ -403,9 +398,9 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
     if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
   if (auto diagnostic = check_blocks(options, has_parts())) return diagnostic;
   if (has_parts() && method_ == "HIER")  // Zoltan would abort
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
-                      "NUM_LOCAL_PARTS, or take another method"};
+    return invalid(
+        "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
+        "NUM_LOCAL_PARTS, or take another method");
   // Zoltan lists only the parts that change, unless all of them are asked for.
   return set("RETURN_LISTS", has_parts() ? "PARTS" : "EXPORT");
 }
@@ -415,16 +410,14 @@ std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string&
   const std::string upper = valet::detail::upper_case(name);
   for (const Reserved& reserved : reserved_parameters)
     if (upper == reserved.name)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
+      return invalid("the parameter ", name, " is set by the Rebalancer; ", reserved.remedy);
   if (upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS") {
     traits_.parts.are_given = true;
     const bool is_global = upper == "NUM_GLOBAL_PARTS";
     const long count = std::strtol(value.c_str(), nullptr, 10);
     if (count < (is_global ? 1 : 0) || count > std::numeric_limits<int>::max())
-      return Diagnostic{ErrorCode::invalid_argument, "the parameter " + name + " = " + value +
-                                                         "; give a whole number, at least " +
-                                                         (is_global ? "1" : "0")};
+      return invalid("the parameter ", name, " = ", value, "; give a whole number, at least ",
+                     (is_global ? "1" : "0"));
     (is_global ? traits_.parts.global : traits_.parts.local) = static_cast<int>(count);
   }
   if (upper == "RCB_RECTILINEAR_BLOCKS") keeps_planes_ = value != "0";
@@ -436,10 +429,9 @@ std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string&
 /// for them, takes that for a failure and leaves the other ranks behind.
 std::optional<Diagnostic> ZoltanPartition::check_parts(const PartRanks& part_ranks) const {
   if (!keeps_planes_ || !part_ranks.shares_ranks()) return std::nullopt;
-  return Diagnostic{
-      ErrorCode::invalid_argument,
+  return invalid(
       "RCB_RECTILINEAR_BLOCKS with several parts on a rank; a rank could get no object, "
-      "and Zoltan would wait for ever: make a part for each rank, or leave it out"};
+      "and Zoltan would wait for ever: make a part for each rank, or leave it out");
 }
 
 bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger,

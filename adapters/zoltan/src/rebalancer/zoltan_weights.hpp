@@ -9,33 +9,122 @@
 /// weights themselves where these have all their digits: where none is below 2^-28 of the sum.
 /// Other methods than those by coordinates get the weights as they are, if they can be.
 
+#include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
+#include "mpi/check.hpp"
 #include "rebalance/objects.hpp"
 
+#include <zoltan.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
+#include <numeric>
+#include <span>
+
+// In no header of Zoltan's, and null where it hides them.
+extern "C" {
+__attribute__((weak)) double Zoltan_HSFC_InvHilbert1d(Zoltan_Struct*, double*);
+__attribute__((weak)) double Zoltan_HSFC_InvHilbert2d(Zoltan_Struct*, double*);
+__attribute__((weak)) double Zoltan_HSFC_InvHilbert3d(Zoltan_Struct*, double*);
+}
 
 namespace valet::zoltan {
 
 using rebalance::Objects;
 
+inline double factor_for(double total, bool are_whole) {
+  constexpr int fit_a_float = 64;  // with room for the least of them
+  const int exponent = total > 0 ? std::ilogb(total) : 0;
+  if (total == 0 || (!are_whole && std::abs(exponent) <= fit_a_float)) return 0;
+  return std::ldexp(1, 51 - exponent);
+}
+
+/// Zoltan's, of points in the unit square or cube.
+using Curve = double (*)(Zoltan_Struct*, double*);
+
+inline Curve curve_in(std::size_t dimensions) {
+  return dimensions == 1   ? Zoltan_HSFC_InvHilbert1d
+         : dimensions == 2 ? Zoltan_HSFC_InvHilbert2d
+                           : Zoltan_HSFC_InvHilbert3d;
+}
+
+/// Calls action(slot, point) for all objects.
+template <class Action>
+void for_each_point(const Objects& objects, Action&& action) {
+  std::array<std::uint32_t, 512> slots{};
+  std::array<Columns::Numbers, slots.size()> points{};
+  objects.failure.attempt(Objects::activity, [&] {
+    for (std::uint64_t first = 0; first < objects.count; first += slots.size()) {
+      const std::size_t read = std::min<std::uint64_t>(slots.size(), objects.count - first);
+      const auto list = std::span(slots).first(read);
+      std::iota(list.begin(), list.end(), static_cast<std::uint32_t>(first));
+      objects.coordinates.gather(list, points.data());
+      for (std::size_t k = 0; k < read; ++k) action(first + k, points[k]);
+    }
+  });
+}
+
+/// As HSFC has it.
+inline double position_on_curve(const rebalance::Box& range, std::size_t dimensions,
+                             const Columns::Numbers& point) {
+  constexpr double margin = 1.6e-7;  // HSFC_EPSILON
+  std::array<double, Columns::most> scaled{};
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    const double low = range.low[d];
+    const double high = range.high[d];
+    const double wider = (high - low) * margin;
+    const double extent = (high + wider) - (low - wider);
+    scaled[d] = std::clamp((point[d] - (low - wider)) / (extent == 0 ? 1 : extent), 0.0, 1.0);
+  }
+  return curve_in(dimensions)(nullptr, scaled.data());
+}
+
 class ZoltanWeights {
  public:
   /// @param total  The sum of the weights of all ranks; 0: none are asked for. [global]
   /// @param are_whole  Whether they are made whole numbers in any case. [global]
-  ZoltanWeights(const Objects& objects, double total, bool are_whole);
+  ZoltanWeights(const Objects& objects, double total, bool are_whole)
+      : objects_(objects), factor_(factor_for(total, are_whole)) {}
 
   [[nodiscard]] const Objects& objects() const { return objects_; }
   /// The weight of an object. Zero where it cannot be read: Zoltan is not told, because other ranks
   /// would wait for this one.
-  [[nodiscard]] float operator[](std::uint64_t slot) const;
+  [[nodiscard]] float operator[](std::uint64_t slot) const {
+    double number = 0;
+    objects_.failure.attempt(Objects::activity, [&] { number = objects_.weight(slot); });
+    if (factor_ == 0) return static_cast<float>(number);
+    // To single precision first: then a weight that has all its digits is rounded once.
+    const float whole = std::nearbyint(static_cast<float>(number * factor_));
+    return slot == end_ ? std::max(whole, least_at_end_) : std::min(whole, most_);
+  }
 
   /// Counts what is heavier than half of the mean weight of a part as light as that. Then RCB and
   /// RIB give no part nothing: a cut is off by half of the heaviest object at most, so a part lacks
   /// less than 1/4 (1 + 2/3 + 4/9 + ...) = 3/4 of its share. Collective; a reduction or two, unless
   /// a single object is much heavier.
   /// @return Whether there is such a limit: not with fewer than two objects for a part.
-  [[nodiscard]] bool limit(const mpi::Channel& communicator, int parts);
+  [[nodiscard]] bool limit(const mpi::Channel& communicator, int parts) {
+    double largest = 0;
+    for (std::uint64_t k = 0; k < objects_.count; ++k)
+      largest = std::max(largest, static_cast<double>((*this)[k]));
+    mpi::maximum(communicator, std::span(&largest, 1));
+    for (double most = largest; most >= 1; most = std::floor(most / 2)) {
+      double sum = 0;
+      for (std::uint64_t k = 0; k < objects_.count; ++k)
+        sum += std::min(static_cast<double>((*this)[k]), most);
+      mpi::check(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
+                 "MPI_Allreduce");
+      if (sum < 2.0 * parts * most) continue;
+      if (factor_ != 0) most_ = static_cast<float>(most);
+      return true;
+    }
+    return false;
+  }
 
   /// Gives the object at the end of HSFC's curve some weight, if it has next to none. HSFC takes
   /// the weights that parts should have in single precision. If the last part is already full then,
@@ -45,7 +134,34 @@ class ZoltanWeights {
   /// @param are_kept  The weights of light objects are kept where all are light: in a partition
   ///                  that is to be Zoltan's own. [global]
   void weigh_end_of_curve(const mpi::Channel& communicator, const rebalance::Box& range, int parts,
-                          bool are_kept);
+                          bool are_kept) {
+    const std::size_t dimensions = objects_.coordinates.size;
+    if (factor_ == 0 || curve_in(dimensions) == nullptr) return;
+    struct {
+      double position;
+      int rank;
+    } last{-1, communicator.rank()};
+    std::uint64_t slot = 0;
+    double heaviest = 0;
+    for_each_point(objects_, [&](std::uint64_t k, const Columns::Numbers& point) {
+      heaviest = std::max(heaviest, static_cast<double>((*this)[k]));
+      const double on_curve = position_on_curve(range, dimensions, point);
+      if (on_curve <= last.position) return;
+      last.position = on_curve;
+      slot = k;
+    });
+    mpi::check(
+        MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE_INT, MPI_MAXLOC, communicator.get()),
+        "MPI_Allreduce");
+    mpi::maximum(communicator, std::span(&heaviest, 1));
+    // Both the size of a part and what it should weigh are rounded by 2^-25 at most, for all parts
+    // to the same side: the last one may lack parts * 2^-24 of all that is left for it.
+    constexpr double total = 0x1p51;
+    const bool is_uneven = 2 * parts * heaviest > total;
+    const double lacking = total * 0x1p-22 * (is_uneven || !are_kept ? parts : 1);
+    least_at_end_ = static_cast<float>(std::floor(std::min(lacking, total / 8 / parts)));
+    if (last.rank == communicator.rank() && objects_.count > 0) end_ = slot;
+  }
 
  private:
   const Objects& objects_;
