@@ -5,12 +5,16 @@
 /// exports, in the order in which it is packed, and what it imports, in the order in which it is
 /// unpacked. Both orders are stock Zoltan's.
 
+#include "base/diagnose.hpp"
 #include "callbacks.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 namespace valet::zoltan {
 
@@ -36,11 +40,36 @@ inline constexpr mpi::Named kind_of_lists{
         "give the same kind on all ranks (0 objects where there are none, -1 for a list that is "
         "not given)"};
 
+inline std::optional<Diagnostic> check_list(const MigrationList& list, const EntryCounts& entries,
+                                            int ranks, bool needs_procs, const char* name) {
+  if (list.count <= 0) return std::nullopt;
+  const auto missing = [&](const char* what) {
+    return invalid(list.count, " ", name, "s, but no array of their ", what,
+                   "; give one entry for each");
+  };
+  if (list.ids.gids == nullptr) return missing("global ids");
+  if (list.ids.lids == nullptr && entries.lid > 0) return missing("local ids");
+  if (!needs_procs) return std::nullopt;
+  if (list.procs == nullptr) return missing("ranks");
+  for (int k = 0; k < list.count; ++k) {
+    if (list.procs[k] >= 0 && list.procs[k] < ranks) continue;
+    std::string text = std::string("the ") + name + " with global id";
+    const ZOLTAN_ID_PTR gid = list.ids.gid(entries, static_cast<std::uint64_t>(k));
+    for (int e = 0; e < entries.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
+    return diagnose(ErrorCode::rank_out_of_range, text, " (number ", k, ") names rank ",
+                    list.procs[k], ", but the communicator has ranks 0 to ", ranks - 1);
+  }
+  return std::nullopt;
+}
+
 /// What one rank alone can find wrong with the lists that say what moves. Local.
 /// @param needs_procs  Whether ranks say where objects go, or something else does.
-[[nodiscard]] std::optional<Diagnostic> check_lists(const UserLists& lists,
-                                                    const EntryCounts& entries, int ranks,
-                                                    bool needs_procs = true);
+[[nodiscard]] inline std::optional<Diagnostic> check_lists(const UserLists& lists,
+                                                           const EntryCounts& entries, int ranks,
+                                                           bool needs_procs = true) {
+  return check_list(lists.leading(), entries, ranks, needs_procs,
+                    lists.exports_given() ? "export" : "import");
+}
 
 /// Objects in the order of a list, and the ranks at the other end. Arrays are the application's
 /// unless objects had to be left out or came from elsewhere.
@@ -61,14 +90,35 @@ class ObjectList {
   /// The object at place k of those sorted by rank.
   [[nodiscard]] std::uint64_t sorted(std::uint64_t k) const { return grouped ? k : order[k]; }
   /// Values of the objects, sorted likewise. @throws std::bad_alloc.
-  [[nodiscard]] Array<int> sorted(Ledger& ledger, std::span<const int> values) const;
-  [[nodiscard]] std::size_t peer_of(int rank) const;
+  [[nodiscard]] Array<int> sorted(Ledger& ledger, std::span<const int> values) const {
+    Array<int> result(ledger, count);
+    for (std::uint64_t k = 0; k < count; ++k) result[k] = values[sorted(k)];
+    return result;
+  }
+
+  [[nodiscard]] std::size_t peer_of(int rank) const { return plan::flow_from(peers, rank); }
   /// What pack gets as the destination of its objects.
   [[nodiscard]] int* destinations() const { return parts != nullptr ? parts : procs; }
 
-  void allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects, bool with_parts);
+  void allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects,
+                bool with_parts) {
+    count = objects;
+    own_gids_ = Array<ZOLTAN_ID_TYPE>(ledger, objects * static_cast<std::uint64_t>(entries.gid));
+    own_lids_ = Array<ZOLTAN_ID_TYPE>(ledger, objects * static_cast<std::uint64_t>(entries.lid));
+    own_procs_ = Array<int>(ledger, objects);
+    if (with_parts) own_parts_ = Array<int>(ledger, objects);
+    ids = {own_gids_.data(), own_lids_.data()};
+    procs = own_procs_.data();
+    parts = own_parts_.data();
+  }
+
   /// Gives all objects the same part.
-  void give_part(Ledger& ledger, int part);
+  void give_part(Ledger& ledger, int part) {
+    own_parts_ = Array<int>(ledger, count);
+    std::fill(own_parts_.begin(), own_parts_.end(), part);
+    parts = own_parts_.data();
+  }
+
   void drop_parts() {
     own_parts_ = {};
     parts = nullptr;
@@ -77,17 +127,91 @@ class ObjectList {
   [[nodiscard]] bool owns_arrays() const { return own_gids_.size() > 0; }
   /// Sorts the global ids by rank within their memory and gives up all other arrays. For a list
   /// that owns its arrays.
-  void keep_sorted_gids(const EntryCounts& entries);
+  void keep_sorted_gids(const EntryCounts& entries) {
+    own_lids_ = {};
+    own_procs_ = {};
+    own_parts_ = {};
+    ids.lids = nullptr;
+    procs = parts = nullptr;
+    // Along the cycles of the order; a place that is done points to itself.
+    for (std::uint64_t start = 0; !grouped && start < count; ++start) {
+      std::uint64_t k = start;
+      while (order[k] != start) {
+        const std::uint64_t from = order[k];
+        std::swap_ranges(ids.gid(entries, k), ids.gid(entries, k) + entries.gid,
+                         ids.gid(entries, from));
+        order[k] = static_cast<std::uint32_t>(k);
+        k = from;
+      }
+      order[k] = static_cast<std::uint32_t>(k);
+    }
+    order = {};
+    grouped = true;
+  }
 
  private:
   Array<ZOLTAN_ID_TYPE> own_gids_, own_lids_;
   Array<int> own_procs_, own_parts_;
 };
 
+/// Ranks with their numbers of objects, ascending; and whether the list has them so.
+inline void count_peers(Ledger& ledger, ObjectList& list) {
+  bool ascending = true;
+  bool blocked = true;
+  Vector<Peer>& peers = list.peers;
+  std::size_t last = 0;
+  for (std::uint64_t k = 0; k < list.count; ++k) {
+    const int rank = list.procs[k];
+    if (k > 0 && rank < list.procs[k - 1]) ascending = false;
+    if (last >= peers.size() || peers[last].rank != rank) {
+      last = list.peer_of(rank);
+      if (last == peers.size() || peers[last].rank != rank)
+        peers.insert(peers.begin() + static_cast<std::ptrdiff_t>(last), Peer{rank, 0});
+      else
+        blocked = false;
+    }
+    ++peers[last].count;
+  }
+  list.grouped = ascending;
+  list.blocked = blocked;
+  if (ascending) return;
+  // A counting sort keeps the order of the list among the objects of a rank.
+  Vector<std::uint64_t> next(peers.size(), ledger);
+  for (std::size_t p = 1; p < peers.size(); ++p) next[p] = next[p - 1] + peers[p - 1].count;
+  list.order = Array<std::uint32_t>(ledger, list.count);
+  for (std::uint64_t k = 0; k < list.count; ++k)
+    list.order[next[list.peer_of(list.procs[k])]++] = static_cast<std::uint32_t>(k);
+}
+
 /// The objects of a list that migrate: all, or those that change their rank. Local.
 /// @throws std::bad_alloc.
-[[nodiscard]] ObjectList migrating(Ledger& ledger, const MigrationList& list,
-                                   const EntryCounts& entries, bool only_proc_changes, int rank);
+[[nodiscard]] inline ObjectList migrating(Ledger& ledger, const MigrationList& list,
+                                          const EntryCounts& entries, bool only_proc_changes,
+                                          int rank) {
+  ObjectList result(ledger);
+  const auto all = static_cast<std::uint64_t>(std::max(list.count, 0));
+  std::uint64_t moving = all;
+  if (only_proc_changes)
+    moving -= static_cast<std::uint64_t>(std::count(list.procs, list.procs + all, rank));
+  if (moving == all) {
+    result.count = all;
+    result.ids = list.ids;
+    result.procs = list.procs;
+    result.parts = list.parts;
+  } else {
+    result.allocate(ledger, entries, moving, list.parts != nullptr);
+    std::uint64_t to = 0;
+    for (std::uint64_t k = 0; k < all; ++k) {
+      if (list.procs[k] == rank) continue;
+      list.ids.copy(entries, k, result.ids, to);
+      result.procs[to] = list.procs[k];
+      if (list.parts != nullptr) result.parts[to] = list.parts[k];
+      ++to;
+    }
+  }
+  count_peers(ledger, result);
+  return result;
+}
 
 /// Records of one size, one for every object.
 struct RecordColumn {
@@ -97,27 +221,177 @@ struct RecordColumn {
   bool sorted = false;         ///< `from` is sorted by rank, whatever the list is
 };
 
+/// How many records a message has.
+inline std::uint64_t records_of(const RecordColumn& column, std::uint64_t chunk_bytes) {
+  return std::max<std::uint64_t>(1, chunk_bytes / column.bytes);
+}
+
+/// Where a peer's records of one column are cut into messages.
+struct RecordCursor {
+  std::size_t column = 0;
+  std::uint64_t done = 0;  ///< records of it
+
+  /// The records of the next message; 0 when there is none.
+  std::uint64_t take(std::span<const RecordColumn> columns, std::uint64_t count,
+                     std::uint64_t chunk_bytes) {
+    if (count > 0 && done == count) {
+      ++column;
+      done = 0;
+    }
+    if (count == 0 || column == columns.size()) return 0;
+    const std::uint64_t records = std::min(records_of(columns[column], chunk_bytes), count - done);
+    done += records;
+    return records;
+  }
+};
+
+class RecordSender : public Outgoing {
+ public:
+  RecordSender(Ledger& ledger, const ObjectList& list, std::span<const RecordColumn> columns,
+               std::uint64_t chunk_bytes)
+      : list_(list), columns_(columns), chunk_bytes_(chunk_bytes) {
+    std::uint64_t most = 0;
+    for (const Peer& peer : list.peers) most = std::max(most, peer.count);
+    for (const RecordColumn& column : columns)
+      if (gathers(column))
+        room_ = std::max(room_, std::min(records_of(column, chunk_bytes), most) * column.bytes);
+    buffers_ = Array<std::byte>(ledger, 2 * room_);
+  }
+
+  bool next(Vector<OutgoingMessage>& messages) override {
+    for (; peer_ < list_.peers.size(); ++peer_) {
+      const std::uint64_t count = list_.peers[peer_].count;
+      records_ = cursor_.take(columns_, count, chunk_bytes_);
+      if (records_ > 0) break;
+      first_ += count;
+      cursor_ = {};
+    }
+    if (peer_ == list_.peers.size()) return false;
+    messages.push_back({peer_, records_ * columns_[cursor_.column].bytes});
+    return true;
+  }
+
+  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override {
+    const RecordColumn& column = columns_[cursor_.column];
+    const std::uint64_t first = first_ + cursor_.done - records_;
+    const auto* const from = static_cast<const std::byte*>(column.from);
+    if (!gathers(column)) {
+      messages.front().data = const_cast<std::byte*>(from) + first * column.bytes;
+      return;
+    }
+    std::byte* const packed = buffers_.data() + buffer * room_;
+    for (std::uint64_t k = 0; k < records_; ++k)
+      std::memcpy(packed + k * column.bytes, from + list_.order[first + k] * column.bytes,
+                  column.bytes);
+    messages.front().data = packed;
+  }
+
+ private:
+  [[nodiscard]] bool gathers(const RecordColumn& column) const {
+    return !list_.grouped && !column.sorted;
+  }
+
+  const ObjectList& list_;
+  std::span<const RecordColumn> columns_;
+  std::uint64_t chunk_bytes_;
+  std::uint64_t room_ = 0;  ///< bytes of a buffer
+  Array<std::byte> buffers_;
+  std::size_t peer_ = 0;
+  std::uint64_t first_ = 0;  ///< of the peer, among all objects by rank
+  RecordCursor cursor_;
+  std::uint64_t records_ = 0;  ///< of the message
+};
+
+class RecordReceiver : public Incoming {
+ public:
+  RecordReceiver(Ledger& ledger, std::span<const Peer> sources,
+                 std::span<const RecordColumn> columns, std::uint64_t chunk_bytes)
+      : sources_(sources), columns_(columns), chunk_bytes_(chunk_bytes), from_(ledger) {
+    from_.reserve(sources.size());
+    std::uint64_t first = 0;
+    for (const Peer& source : sources) {
+      from_.push_back({{}, first});
+      first += source.count;
+    }
+  }
+
+  bool next(std::size_t peer, MemoryPiece& memory) override {
+    auto& [cursor, first] = from_[peer];
+    const std::uint64_t records = cursor.take(columns_, sources_[peer].count, chunk_bytes_);
+    if (records == 0) return false;
+    const RecordColumn& column = columns_[cursor.column];
+    memory = {static_cast<std::byte*>(column.to) + (first + cursor.done - records) * column.bytes,
+              records * column.bytes};
+    return true;
+  }
+
+ private:
+  struct Source {
+    RecordCursor cursor;
+    std::uint64_t first = 0;
+  };
+  std::span<const Peer> sources_;
+  std::span<const RecordColumn> columns_;
+  std::uint64_t chunk_bytes_;
+  Vector<Source> from_;
+};
+
 /// Records of all objects from a list to the ranks at its other end. Collective.
 ///
 /// @param columns      Of the same bytes on all ranks.
 /// @param chunk_bytes  Of one message; the same on all ranks.
 /// @param turn   Of the transport: calls without an agreement between them have different ones.
-void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
-                  std::span<const Peer> sources, std::span<const RecordColumn> columns,
-                  std::size_t chunk_bytes, int turn = 0);
+inline void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+                         std::span<const Peer> sources, std::span<const RecordColumn> columns,
+                         std::size_t chunk_bytes, int turn = 0) {
+  if (columns.empty()) return;
+  RecordReceiver receiver(ledger, sources, columns, chunk_bytes);
+  RecordSender sender(ledger, list, columns, chunk_bytes);
+  NodeSlots none(ledger);
+  Transport(channel, ledger, none, list.peers, sources, turn).run(sender, receiver);
+}
 
 /// What the importers want of this rank: a list of exports by (importing rank, its list), whose ids
 /// are to come. Local. @throws std::bad_alloc.
-[[nodiscard]] ObjectList make_inverse(Ledger& ledger, std::span<const mpi::SparseCount> wanted,
-                                      const EntryCounts& entries, bool with_parts);
+[[nodiscard]] inline ObjectList make_inverse(Ledger& ledger,
+                                             std::span<const mpi::SparseCount> wanted,
+                                             const EntryCounts& entries, bool with_parts) {
+  ObjectList exports(ledger);
+  std::uint64_t count = 0;
+  exports.peers.reserve(wanted.size());
+  for (const mpi::SparseCount& peer : wanted) {
+    exports.peers.push_back({peer.rank, peer.count});
+    count += peer.count;
+  }
+  exports.allocate(ledger, entries, count, with_parts);
+  int* next = exports.procs;
+  for (const Peer& peer : exports.peers) next = std::fill_n(next, peer.count, peer.rank);
+  return exports;
+}
+
 /// Brings the ids. Collective.
-void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
-            ObjectList& exports, const EntryCounts& entries, bool with_parts,
-            std::size_t chunk_bytes);
+inline void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
+                   ObjectList& exports, const EntryCounts& entries, bool with_parts,
+                   std::size_t chunk_bytes) {
+  constexpr std::size_t word = sizeof(ZOLTAN_ID_TYPE);
+  Vector<RecordColumn> columns(ledger);
+  columns.push_back(
+      {word * static_cast<std::size_t>(entries.gid), imports.ids.gids, exports.ids.gids});
+  if (entries.lid > 0)
+    columns.push_back(
+        {word * static_cast<std::size_t>(entries.lid), imports.ids.lids, exports.ids.lids});
+  if (with_parts) columns.push_back({sizeof(int), imports.parts, exports.parts});
+  send_records(channel, ledger, imports, exports.peers, columns, chunk_bytes);
+}
 
 /// Reports to each destination how many objects it will get, or how many are asked of it: what
 /// others report is `received`. Collective. @throws std::bad_alloc as exchange_sparse_counts().
-void announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
-              Vector<mpi::SparseCount>& received);
+inline void announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+                     Vector<mpi::SparseCount>& received) {
+  Vector<mpi::SparseCount> outgoing(ledger);
+  outgoing.reserve(list.peers.size());
+  for (const Peer& peer : list.peers) outgoing.push_back({peer.rank, peer.count});
+  mpi::exchange_sparse_counts(channel, ledger, outgoing, received);
+}
 
 }  // namespace valet::zoltan
