@@ -39,14 +39,14 @@ class CyclicRoot final : public schedule::CyclicLink {
         transport_(transport),
         first_other_(first_other),
         scheduler_(context.ledger, static_cast<std::size_t>(context.channel.size())),
-        peers_(context.ledger, static_cast<std::size_t>(context.channel.size())),
+        ranks_(context.ledger, static_cast<std::size_t>(context.channel.size())),
         messages_(context.ledger, others - 1) {}
 
   /// Starts an execution: listens.
   void start() {
-    for (Peer& peer : peers_) peer = Peer{.window = action_window};
-    to_join_ = peers_.size();
-    to_come_ = peers_.size();
+    for (RankState& state : ranks_) state = RankState{.window = action_window};
+    to_join_ = ranks_.size();
+    to_come_ = ranks_.size();
     actions_sent_ = 0;
     listen();
   }
@@ -61,13 +61,13 @@ class CyclicRoot final : public schedule::CyclicLink {
   void completed(std::size_t other, int rank) {
     if (other != first_other_) return;  // an action has left
     const auto source = static_cast<std::uint32_t>(rank);
-    Peer& peer = peers_[source];
+    RankState& state = ranks_[source];
     --to_come_;
     if (note_.kind == CyclicNote::Kind::done) {
-      peer.window = static_cast<std::uint16_t>(peer.window + actions_per_note);
+      state.window = static_cast<std::uint16_t>(state.window + actions_per_note);
     } else {
-      peer.blocks = note_.blocks;
-      peer.destination = note_.destination;
+      state.blocks = note_.blocks;
+      state.destination = note_.destination;
     }
     if (note_.kind == CyclicNote::Kind::joins) {
       scheduler_.set(source, note_.known);
@@ -82,32 +82,32 @@ class CyclicRoot final : public schedule::CyclicLink {
 
  private:
   /// What it knows of one rank.
-  struct Peer {
+  struct RankState {
     std::uint64_t blocks = 0;  ///< on its edge; 0 when that was not sent yet
     std::uint32_t destination = 0;
     std::uint16_t window = 0;     ///< actions that may be sent to it
     std::uint16_t scheduled = 0;  ///< actions since the last that it will report
   };
-  static_assert(sizeof(Peer) == 16, "64 bytes a rank with the scheduler's 48");
+  static_assert(sizeof(RankState) == 16, "64 bytes a rank with the scheduler's 48");
 
   schedule::Edge next_edge(std::uint32_t rank) override {
-    Peer& peer = peers_[rank];
-    while (peer.blocks == 0) (*wait_)();
-    const schedule::Edge edge{peer.destination, peer.blocks};
-    peer.blocks = 0;
+    RankState& state = ranks_[rank];
+    while (state.blocks == 0) (*wait_)();
+    const schedule::Edge edge{state.destination, state.blocks};
+    state.blocks = 0;
     return edge;
   }
   void schedule(std::uint32_t rank, const schedule::Action& action) override {
-    Peer& peer = peers_[rank];
-    while (peer.window == 0 || idle_message() == messages_.size()) (*wait_)();
+    RankState& state = ranks_[rank];
+    while (state.window == 0 || idle_message() == messages_.size()) (*wait_)();
     const std::size_t k = idle_message();
     messages_[k] = action;
     mpi::post_send(context_.channel, &messages_[k], sizeof messages_[k], static_cast<int>(rank),
                    mpi::tag_action, transport_.other(first_other_ + 1 + k));
     ++actions_sent_;
-    --peer.window;
-    if (++peer.scheduled < actions_per_note) return;
-    peer.scheduled = 0;
+    --state.window;
+    if (++state.scheduled < actions_per_note) return;
+    state.scheduled = 0;
     ++to_come_;
     listen();
   }
@@ -126,7 +126,7 @@ class CyclicRoot final : public schedule::CyclicLink {
   CreditTransport& transport_;
   std::size_t first_other_;
   schedule::CyclicScheduler scheduler_;
-  Array<Peer> peers_;
+  Array<RankState> ranks_;
   Array<schedule::Action> messages_;
   CyclicNote note_;
   std::uint64_t to_come_ = 0;  ///< notes

@@ -81,7 +81,7 @@ class Handover {
   /// Tells how long it took to read a part of a message.
   void note_read(const std::byte* memory, std::uint64_t bytes, double seconds) {
     for (std::uint64_t number = asked_; number > 0 && asked_ - number < messages_.size();) {
-      const Message& message = messages_[--number % messages_.size()];
+      const WrittenMessage& message = messages_[--number % messages_.size()];
       if (memory < message.memory || memory >= message.memory + message.bytes) continue;
       Samples& samples = samples_[message.past_cache ? past : through];
       samples.of[samples.count++ % samples.of.size()] = seconds / static_cast<double>(bytes);
@@ -107,13 +107,13 @@ class Handover {
     return samples.count == 0 ? 0 : *std::min_element(samples.of.begin(), end);
   }
 
-  struct Message {
+  struct WrittenMessage {
     const std::byte* memory = nullptr;
     std::uint64_t bytes = 0;
     bool past_cache = false;
   };
 
-  std::array<Message, 32> messages_{};  ///< the last ones
+  std::array<WrittenMessage, 32> messages_{};  ///< the last ones
   std::array<Samples, 2> samples_;
   std::uint64_t asked_ = 0;
 };

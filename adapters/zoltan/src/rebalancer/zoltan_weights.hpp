@@ -71,7 +71,7 @@ void for_each_point(const Objects& objects, Action&& action) {
 
 /// As HSFC has it.
 inline double position_on_curve(const rebalance::Box& range, std::size_t dimensions,
-                             const Columns::Numbers& point) {
+                                const Columns::Numbers& point) {
   constexpr double margin = 1.6e-7;  // HSFC_EPSILON
   std::array<double, Columns::most> scaled{};
   for (std::size_t d = 0; d < dimensions; ++d) {
