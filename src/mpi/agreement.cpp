@@ -173,6 +173,10 @@ void sum(const Channel& channel, std::span<std::uint64_t> values) {
   reduce(channel, values, MPI_UINT64_T, MPI_SUM);
 }
 
+void sum(const Channel& channel, std::span<double> values) {
+  reduce(channel, values, MPI_DOUBLE, MPI_SUM);
+}
+
 void maximum(const Channel& channel, std::span<std::uint64_t> values) {
   reduce(channel, values, MPI_UINT64_T, MPI_MAX);
 }

@@ -207,6 +207,7 @@ VALET_EXPORT std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t va
 
 /// Reductions over the ranks of `channel`, elementwise and in place. Collective.
 VALET_EXPORT void sum(const Channel& channel, std::span<std::uint64_t> values);
+VALET_EXPORT void sum(const Channel& channel, std::span<double> values);
 VALET_EXPORT void maximum(const Channel& channel, std::span<std::uint64_t> values);
 VALET_EXPORT void maximum(const Channel& channel, std::span<double> values);
 /// The bytes of rank `from` to all. Collective.

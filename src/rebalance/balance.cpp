@@ -48,16 +48,15 @@ Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own,
                          std::span<double> largest) {
   constexpr std::size_t most = 8;
   VALET_ASSERT(largest.size() <= most);
-  Load sums;
+  std::array<double, 2> sums{own.weight, own.count};
   std::array<double, 2 + most> maxima{own.weight, own.count};
   std::ranges::copy(largest, maxima.begin() + 2);
-  mpi::check(MPI_Allreduce(&own, &sums, 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
-             "MPI_Allreduce");
+  mpi::sum(communicator, sums);
   mpi::maximum(communicator, std::span(maxima).first(2 + largest.size()));
   std::copy_n(maxima.begin() + 2, largest.size(), largest.begin());
-  return {{largest_over_mean(maxima[0], sums.weight, communicator.size()),
-           largest_over_mean(maxima[1], sums.count, communicator.size())},
-          sums};
+  return {{largest_over_mean(maxima[0], sums[0], communicator.size()),
+           largest_over_mean(maxima[1], sums[1], communicator.size())},
+          {sums[0], sums[1]}};
 }
 
 /// @param add  add(given) adds up what this rank gives to whom.

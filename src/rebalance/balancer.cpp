@@ -3,6 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
 #include "rebalance/balance.hpp"
 #include "rebalance/dealing.hpp"
 #include "rebalance/infeasible.hpp"
@@ -84,13 +85,13 @@ RebalanceResult moved(Decision& decision, double start, AnyPlan plan, Room&& roo
   result.largest_cell_share = decision.largest_cell_share;
   result.warning = decision.warning;
   result.partition_extra_bytes = decision.ledger.peak_bytes();
-  const double planned = MPI_Wtime();
+  const double planned = mpi::now();
   const auto storage = std::forward<Room>(room)(plan);
-  const double moving = MPI_Wtime();
+  const double moving = mpi::now();
   result.required_slots = plan.blocks_after();
   result.report = carry_out(plan, storage, decision.ranks);
   result.count = result.report.blocks_after;
-  result.migration_seconds = MPI_Wtime() - moving + planned - start;
+  result.migration_seconds = mpi::now() - moving + planned - start;
   return result;
 }
 
@@ -277,13 +278,13 @@ RaggedPlan Balancer::make_plan(Decision& decision, const RaggedStorage& storage)
 }
 
 RebalanceResult Balancer::move(Decision& decision, const BlockStorage& storage) const {
-  const double start = MPI_Wtime();
+  const double start = mpi::now();
   return moved(decision, start, make_plan(decision, storage), [&](const Plan&) { return storage; });
 }
 
 RebalanceResult Balancer::move(Decision& decision, const RaggedStorage& storage,
                                bool may_grow) const {
-  const double start = MPI_Wtime();
+  const double start = mpi::now();
   return moved(decision, start, make_plan(decision, storage), [&](const RaggedPlan& plan) {
     return may_grow ? grown_storage(communicator_, settings, room_for(plan, storage), storage)
                     : storage;
@@ -292,7 +293,7 @@ RebalanceResult Balancer::move(Decision& decision, const RaggedStorage& storage,
 
 void Balancer::partition(Decision& decision) const {
   const detail::MemoryReserve reserve;
-  const double start = MPI_Wtime();
+  const double start = mpi::now();
   {  // What columns are staged in ends here, before blocks move.
     Objects objects;
     objects.count = decision.count;
@@ -302,7 +303,7 @@ void Balancer::partition(Decision& decision) const {
     if (!by_order) allocate(decision);
     choose_ranks(objects, by_order, is_told_more, decision);
   }
-  decision.seconds = MPI_Wtime() - start;
+  decision.seconds = mpi::now() - start;
 }
 
 void Balancer::evaluate(Decision& decision) const {

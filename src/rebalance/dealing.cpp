@@ -55,9 +55,7 @@ double Dealing::imbalance(const Objects& units, std::span<const int> part_of) {
       loads_[static_cast<std::size_t>(part_of[unit])] += weight;
     });
   });
-  mpi::check(MPI_Allreduce(MPI_IN_PLACE, loads_.data(), mpi::checked_count(loads_.size()),
-                           MPI_DOUBLE, MPI_SUM, communicator_.get()),
-             "MPI_Allreduce");
+  mpi::sum(communicator_, std::span(loads_.data(), loads_.size()));
   return *std::max_element(loads_.begin(), loads_.end()) / mean_;
 }
 
@@ -76,9 +74,7 @@ void Dealing::fill(Tables& tables, const PartsOfUnits& parts, double tolerance) 
                         communicator_.get()),
              "MPI_Exscan");
   if (communicator_.rank() == 0) std::fill(tables.below.begin(), tables.below.end(), 0);
-  mpi::check(MPI_Allreduce(MPI_IN_PLACE, tables.all.data(), count, MPI_DOUBLE, MPI_SUM,
-                           communicator_.get()),
-             "MPI_Allreduce");
+  mpi::sum(communicator_, std::span(tables.all.data(), tables.all.size()));
   double surplus = 0;
   double room = 0;
   for (std::size_t part = 0; part < tables.count; ++part) {

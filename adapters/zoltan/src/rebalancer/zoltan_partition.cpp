@@ -298,10 +298,9 @@ void cut_by_order(const mpi::Channel& communicator, const ZoltanWeights& weights
                   const PartRanks& part_ranks, std::span<int> ranks, std::span<int> parts) {
   double own = 0;
   for (std::uint64_t k = 0; k < weights.objects().count; ++k) own += weights[k];
-  double sum = 0;
+  double sum = own;
   double before = 0;
-  mpi::check(MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
-             "MPI_Allreduce");
+  mpi::sum(communicator, std::span(&sum, 1));
   mpi::check(MPI_Exscan(&own, &before, 1, MPI_DOUBLE, MPI_SUM, communicator.get()), "MPI_Exscan");
   if (communicator.rank() == 0) before = 0;
   for (std::uint64_t k = 0; k < weights.objects().count; ++k) {

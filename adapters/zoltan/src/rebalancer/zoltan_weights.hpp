@@ -117,8 +117,7 @@ class ZoltanWeights {
       double sum = 0;
       for (std::uint64_t k = 0; k < objects_.count; ++k)
         sum += std::min(static_cast<double>((*this)[k]), most);
-      mpi::check(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
-                 "MPI_Allreduce");
+      mpi::sum(communicator, std::span(&sum, 1));
       if (sum < 2.0 * parts * most) continue;
       if (factor_ != 0) most_ = static_cast<float>(most);
       return true;
