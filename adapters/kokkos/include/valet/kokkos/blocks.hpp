@@ -37,9 +37,9 @@ enum class Path { automatic, staged };
 
 /// @param make_spaces  Makes the execution space instances to be fenced; kernels run on the first
 ///                     one. Only callable while Kokkos is initialised.
-/// @param duals        The DualViews whose device sides are among the Views; or nullptr.
-template <Path path, class MakeSpaces, class... Given>
-[[nodiscard]] BlockStorage storage_on(MakeSpaces&& make_spaces, std::unique_ptr<DualSides> duals,
+/// @param queue        As sync_device_sides() has it.
+template <Path path, class MakeSpaces, class Queue, class... Given>
+[[nodiscard]] BlockStorage storage_on(MakeSpaces&& make_spaces, const Queue& queue,
                                       const Given&... given) {
   static_assert(sizeof...(Given) > 0, "Valet: give at least one View");
   if (auto diagnostic = runtime_diagnostic())
@@ -47,19 +47,16 @@ template <Path path, class MakeSpaces, class... Given>
   const auto spaces = make_spaces();
   const auto& space = std::get<0>(spaces);
   using Space = std::remove_cvref_t<decltype(space)>;
-  const auto storage_of = [&duals](auto blocks) {
-    blocks->are_sides_of(std::move(duals));
-    return BlockStorage(std::move(blocks));
-  };
   if constexpr (path == Path::automatic && (is_host_accessible<ViewOf<Given>> && ...) &&
                 !prefers_kernels<Space, ViewOf<Given>...>) {
-    using Blocks = ViewBlocks<std::remove_const_t<decltype(spaces)>, Given...>;
-    return storage_of(std::make_shared<Blocks>(spaces, given...));
+    using Blocks = ViewBlocks<std::remove_const_t<decltype(spaces)>, Queue, Given...>;
+    return BlockStorage(std::make_shared<Blocks>(spaces, queue, given...));
   } else {
     static_assert((is_accessible<Space, ViewOf<Given>> && ...),
                   "Valet: the memory space of a View can be reached neither by the host nor by the "
                   "execution space; give an execution space that reaches all Views of the storage");
-    return storage_of(std::make_shared<StagedBlocks<Space, Given...>>(space, given...));
+    using Blocks = StagedBlocks<Space, Queue, Given...>;
+    return BlockStorage(std::make_shared<Blocks>(space, queue, given...));
   }
 }
 
@@ -69,13 +66,12 @@ template <Path path, class First, class... Rest>
   (check_view<ViewOf<Rest>>(), ...);
   if constexpr (Kokkos::is_execution_space<First>::value) {
     const std::tuple<First> given(first);
-    return storage_on<path>([&] { return given; }, dual_sides(given, rest...), rest...);
+    return storage_on<path>([&] { return given; }, given, rest...);
   } else {
     check_view<ViewOf<First>>();
     using Spaces = std::tuple<typename ViewOf<First>::execution_space,
                               typename ViewOf<Rest>::execution_space...>;
-    return storage_on<path>([] { return Spaces(); }, dual_sides(std::tuple<>(), first, rest...),
-                            first, rest...);
+    return storage_on<path>([] { return Spaces(); }, std::tuple<>(), first, rest...);
   }
 }
 

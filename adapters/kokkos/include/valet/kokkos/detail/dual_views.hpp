@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -77,110 +76,72 @@ class Marks : public Dual {
   }
 };
 
-/// The DualViews among the Views of a storage.
-class DualSides {
- public:
-  DualSides() = default;
-  DualSides(const DualSides&) = delete;
-  DualSides& operator=(const DualSides&) = delete;
-  virtual ~DualSides() = default;
-
-  /// An error if a DualView was modified on both sides. Local.
-  [[nodiscard]] virtual std::optional<Diagnostic> diagnostic() const = 0;
-  /// Copies data modified on the host to the device sides. Local; may throw exceptions of Kokkos,
-  /// and then leaves the marks of data that was not copied unchanged.
-  virtual void sync_device_sides() = 0;
-  /// Marks the device sides as modified. Local.
-  virtual void mark_device_sides() = 0;
-};
-
-/// @tparam Given  std::tuple of the execution space instance on which copies are queued; empty:
-///                they are complete when Kokkos returns.
-template <class Given, class... Duals>
-class DualSidesOf final : public DualSides {
- public:
-  explicit DualSidesOf(const Given& given, const Duals&... duals)
-      : given_(given), duals_(duals...) {}
-
-  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
-    std::optional<Diagnostic> found;
-    for_each(duals_, [&](const auto& dual, std::size_t) {
-      using Dual = std::remove_cvref_t<decltype(dual)>;
-      if (found || are_one(dual) || !Marks<Dual>::on_both_sides(dual)) return;
-      found = Diagnostic{ErrorCode::invalid_argument,
-                         "DualView '" + std::string(dual.view_device().label()) +
-                             "' was modified on the host and on the device, and which side counts "
-                             "is not known; sync it after one side is modified, before the other "
-                             "one is"};
-    });
-    return found;
-  }
-
-  /// Parts of one DualView share their marks, and the first sync clears them for all. So the sides
-  /// that are newer on the host are determined beforehand.
-  void sync_device_sides() override {
-    std::array<bool, sizeof...(Duals)> is_stale{};
-    for_each(duals_, [&](const auto& dual, std::size_t k) {
-      is_stale[k] = !are_one(dual) && dual.need_sync_device();
-    });
-    for_each(duals_, [&](auto& dual, std::size_t k) {
-      if (!is_stale[k]) return;
-      std::apply(
-          [&](const auto&... space) {
-            if (dual.need_sync_device())
-              dual.sync_device(space...);
-            else
-              Kokkos::deep_copy(space..., dual.view_device(), dual.view_host());
-          },
-          given_);
-    });
-  }
-
-  void mark_device_sides() override {
-    for_each(duals_, [](auto& dual, std::size_t) {
-      if (!are_one(dual)) dual.modify_device();
-    });
-  }
-
- private:
-  /// If both sides are the same memory, there is nothing to copy or mark.
-  template <class Dual>
-  static bool are_one(const Dual& dual) {
-    return static_cast<const void*>(dual.view_device().data()) ==
-           static_cast<const void*>(dual.view_host().data());
-  }
-  template <class Tuple, class Action>
-  static void for_each(Tuple& duals, Action&& action) {
-    std::apply(
-        [&, k = std::size_t{0}](auto&... dual) mutable { (action(object_of(dual), k++), ...); },
-        duals);
-  }
-
-  Given given_;
-  std::tuple<Duals...> duals_;
-};
-
-template <class T>
-[[nodiscard]] auto if_dual(const T& view) {
-  if constexpr (is_dual_view<T>)
-    return std::tuple<T>(view);
-  else
-    return std::tuple<>();
+/// If both sides are the same memory, there is nothing to copy or mark.
+template <class Dual>
+[[nodiscard]] bool sides_are_one(const Dual& dual) {
+  return static_cast<const void*>(dual.view_device().data()) ==
+         static_cast<const void*>(dual.view_host().data());
 }
 
-/// The DualViews among `views`; nullptr if there are none.
-template <class Given, class... Views>
-[[nodiscard]] std::unique_ptr<DualSides> dual_sides(const Given& given, const Views&... views) {
-  if constexpr ((is_dual_view<Views> || ...)) {
-    return std::apply(
-        [&](const auto&... dual) -> std::unique_ptr<DualSides> {
-          return std::make_unique<DualSidesOf<Given, std::remove_cvref_t<decltype(dual)>...>>(
-              given, dual...);
+/// Calls action(dual, k) for the DualViews among what is given, a tuple; k is their place there.
+template <class Given, class Action>
+void for_each_dual(Given& given, Action&& action) {
+  std::size_t k = 0;
+  const auto visit = [&](auto& view) {
+    if constexpr (is_dual_view<std::remove_cvref_t<decltype(view)>>) action(object_of(view), k);
+    ++k;
+  };
+  std::apply([&](auto&... view) { (visit(view), ...); }, given);
+}
+
+/// An error if a DualView was modified on both sides. Local.
+template <class Given>
+[[nodiscard]] std::optional<Diagnostic> dual_diagnostic(const Given& given) {
+  std::optional<Diagnostic> found;
+  for_each_dual(given, [&](const auto& dual, std::size_t) {
+    using Dual = std::remove_cvref_t<decltype(dual)>;
+    if (found || sides_are_one(dual) || !Marks<Dual>::on_both_sides(dual)) return;
+    found = Diagnostic{ErrorCode::invalid_argument,
+                       "DualView '" + std::string(dual.view_device().label()) +
+                           "' was modified on the host and on the device, and which side counts "
+                           "is not known; sync it after one side is modified, before the other "
+                           "one is"};
+  });
+  return found;
+}
+
+/// Copies data modified on the host to the device sides. Local; may throw exceptions of Kokkos, and
+/// then leaves the marks of data that was not copied unchanged.
+///
+/// Parts of one DualView share their marks, and the first sync clears them for all. So the sides
+/// that are newer on the host are determined beforehand.
+/// @param queue  std::tuple of the execution space instance on which copies are queued; empty: they
+///               are complete when Kokkos returns.
+template <class Queue, class Given>
+void sync_device_sides(const Queue& queue, Given& given) {
+  std::array<bool, std::tuple_size_v<Given>> is_stale{};
+  for_each_dual(given, [&](const auto& dual, std::size_t k) {
+    is_stale[k] = !sides_are_one(dual) && dual.need_sync_device();
+  });
+  for_each_dual(given, [&](auto& dual, std::size_t k) {
+    if (!is_stale[k]) return;
+    std::apply(
+        [&](const auto&... space) {
+          if (dual.need_sync_device())
+            dual.sync_device(space...);
+          else
+            Kokkos::deep_copy(space..., dual.view_device(), dual.view_host());
         },
-        std::tuple_cat(if_dual(views)...));
-  } else {
-    return nullptr;
-  }
+        queue);
+  });
+}
+
+/// Marks the device sides as modified. Local.
+template <class Given>
+void mark_device_sides(Given& given) {
+  for_each_dual(given, [](auto& dual, std::size_t) {
+    if (!sides_are_one(dual)) dual.modify_device();
+  });
 }
 
 }  // namespace valet::kokkos::detail

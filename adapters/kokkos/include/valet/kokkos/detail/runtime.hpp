@@ -9,6 +9,10 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -82,10 +86,26 @@ using PinnedSpace = Kokkos::Experimental::SYCLHostUSMSpace;
 using PinnedSpace = Kokkos::HostSpace;
 #endif
 
-/// Memory space of the staging for kernels on `Space`.
-template <class Space>
+/// Memory space of the staging for kernels on all of these spaces.
+template <class... Spaces>
 using StagingSpace =
-    std::conditional_t<Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible,
+    std::conditional_t<(Kokkos::SpaceAccessibility<Spaces, Kokkos::HostSpace>::accessible && ...),
                        Kokkos::HostSpace, PinnedSpace>;
+
+/// Memory in such a space. After Kokkos::finalize() it is leaked: Kokkos would end the program.
+/// @throws std::bad_alloc.
+template <class Staging>
+[[nodiscard]] std::shared_ptr<std::byte> staging_memory(const char* label, std::size_t bytes) {
+  void* memory = nullptr;
+  try {
+    memory = Kokkos::kokkos_malloc<Staging>(label, bytes);
+  } catch (const std::exception&) {
+    // Kokkos reports a failed allocation as one of several types.
+    throw std::bad_alloc();
+  }
+  return {static_cast<std::byte*>(memory), [](std::byte* bytes_of_kokkos) {
+            if (Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(bytes_of_kokkos);
+          }};
+}
 
 }  // namespace valet::kokkos::detail

@@ -48,13 +48,13 @@ class StartedWork {
 /// memory): kernels on `Space` move the blocks through packed memory that both can access. Only
 /// this instance is fenced: when somebody else needs packed memory that a kernel still uses, when
 /// the memory for lists is full, and at the end of a blocking call.
-template <class Space, class... Given>
-class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
-  using Base = ViewBlocks<std::tuple<Space>, Given...>;
+template <class Space, class Queue, class... Given>
+class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Queue, Given...> {
+  using Base = ViewBlocks<std::tuple<Space>, Queue, Given...>;
 
  public:
-  explicit StagedBlocks(const Space& space, const Given&... given)
-      : Base(std::tuple<Space>(space), given...), space_(space) {
+  StagedBlocks(const Space& space, const Queue& queue, const Given&... given)
+      : Base(std::tuple<Space>(space), queue, given...), space_(space) {
     describe();
   }
 
@@ -141,19 +141,8 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
   [[nodiscard]] bool reachable_by_host() const override { return false; }
   [[nodiscard]] std::size_t pieces_per_block() const override { return 1; }
 
-  /// After Kokkos::finalize() the memory is leaked: Kokkos would end the program.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
-    if (bytes == 0) return nullptr;
-    void* memory = nullptr;
-    try {
-      memory = Kokkos::kokkos_malloc<Staging>("valet::scratch", bytes);
-    } catch (const std::exception&) {
-      // Kokkos reports a failed allocation as one of several types.
-      throw std::bad_alloc();
-    }
-    return {static_cast<std::byte*>(memory), [](std::byte* bytes_of_kokkos) {
-              if (Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(bytes_of_kokkos);
-            }};
+    return bytes == 0 ? nullptr : staging_memory<Staging>("valet::scratch", bytes);
   }
 
  private:

@@ -6,11 +6,9 @@
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
-#include <utility>
 
 namespace valet::kokkos::detail {
 
@@ -18,30 +16,25 @@ namespace valet::kokkos::detail {
 /// StagedBlocks, which only uses their numbers from here.
 ///
 /// @tparam Spaces  std::tuple of the execution spaces whose instances are fenced.
+/// @tparam Queue   As sync_device_sides() has it.
 /// @tparam Given   Views and DualViews, of which copies are kept, and references to them.
-template <class Spaces, class... Given>
+template <class Spaces, class Queue, class... Given>
 class ViewBlocks : public HostFields {
  public:
-  explicit ViewBlocks(const Spaces& spaces, const Given&... given)
-      : HostFields(fields_of(given...)), spaces_(spaces), given_(given...) {}
-
-  /// Declares that some or all of the Views are the device sides of these DualViews.
-  void are_sides_of(std::unique_ptr<DualSides> duals) { duals_ = std::move(duals); }
+  ViewBlocks(const Spaces& spaces, const Queue& queue, const Given&... given)
+      : HostFields(fields_of(given...)), spaces_(spaces), queue_(queue), given_(given...) {}
 
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = runtime_diagnostic()) return diagnostic;
     if (auto diagnostic = HostFields::diagnostic()) return diagnostic;
     std::optional<Diagnostic> left;
     std::apply([&left](const auto&... given) { (look_whether_left(given, left), ...); }, given_);
-    if (left) return left;
-    return duals_ ? duals_->diagnostic() : std::nullopt;
+    return left ? left : dual_diagnostic(given_);
   }
   /// Waits for kernels that may still write the Views, and for copies from the other sides.
   void synchronize() override {
-    if (duals_) {
-      duals_->sync_device_sides();
-      duals_->mark_device_sides();
-    }
+    sync_device_sides(queue_, given_);
+    mark_device_sides(given_);
     std::apply([](const auto&... spaces) { (fence(spaces), ...); }, spaces_);
   }
   void begin_stage(const char* name) override { push_region(name); }
@@ -63,8 +56,8 @@ class ViewBlocks : public HostFields {
   }
 
   Spaces spaces_;
+  Queue queue_;
   std::tuple<Given...> given_;  // keep the memory alive
-  std::unique_ptr<DualSides> duals_;
 };
 
 }  // namespace valet::kokkos::detail

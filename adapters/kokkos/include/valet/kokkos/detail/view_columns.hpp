@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
-#include <new>
 #include <span>
 #include <string>
 #include <tuple>
@@ -89,38 +87,22 @@ constexpr bool is_read_by_kernels =
 
 /// Copies the numbers of some slots of one View; an index combines component and slot.
 template <class Value>
-class NumberKernel {
- public:
-  NumberKernel(const Value* data, std::size_t slot_stride, std::size_t component_stride,
-               double* numbers)
-      : data_(data),
-        slot_stride_(slot_stride),
-        component_stride_(component_stride),
-        numbers_(numbers) {}
-
-  /// @param list  The slots; nullptr for `count` slots starting with `first`.
-  void of_slots(const std::uint32_t* list, std::uint64_t first, std::size_t count) {
-    list_ = list;
-    first_ = first;
-    count_ = count;
-  }
+struct NumberKernel {
+  const Value* data;
+  std::size_t slot_stride;
+  std::size_t component_stride;
+  double* numbers;
+  const std::uint32_t* list;  ///< the slots; nullptr for `count` slots starting with `first`
+  std::uint64_t first;
+  std::size_t count;
 
   KOKKOS_FUNCTION void operator()(const std::size_t index) const {
-    const std::size_t component = index / count_;
-    const std::size_t k = index % count_;
-    const std::size_t slot = list_ != nullptr ? list_[k] : static_cast<std::size_t>(first_) + k;
-    numbers_[component * StagedColumns::most_slots + k] =
-        static_cast<double>(data_[slot * slot_stride_ + component * component_stride_]);
+    const std::size_t component = index / count;
+    const std::size_t k = index % count;
+    const std::size_t slot = list != nullptr ? list[k] : static_cast<std::size_t>(first) + k;
+    numbers[component * StagedColumns::most_slots + k] =
+        static_cast<double>(data[slot * slot_stride + component * component_stride]);
   }
-
- private:
-  const Value* data_;
-  std::size_t slot_stride_;
-  std::size_t component_stride_;
-  double* numbers_;
-  const std::uint32_t* list_ = nullptr;
-  std::uint64_t first_ = 0;
-  std::size_t count_ = 0;
 };
 
 /// Views that kernels read, each on the default instance of its execution space.
@@ -130,16 +112,10 @@ class StagedViews final : public StagedColumns {
   /// @param components  The sum over all Views. @throws std::bad_alloc.
   StagedViews(std::size_t components, const Views&... views)
       : bytes_(most_slots * (components * sizeof(double) + sizeof(std::uint32_t))),
-        views_(views...) {
-    try {
-      memory_.reset(Kokkos::kokkos_malloc<Staging>("valet::columns", bytes_));
-    } catch (const std::exception&) {
-      // Kokkos reports a failed allocation as one of several types.
-      throw std::bad_alloc();
-    }
-    numbers_ = static_cast<double*>(memory_.get());
-    list_ = reinterpret_cast<std::uint32_t*>(numbers_ + most_slots * components);
-  }
+        views_(views...),
+        memory_(staging_memory<Staging>("valet::columns", bytes_)),
+        numbers_(reinterpret_cast<double*>(memory_.get())),
+        list_(reinterpret_cast<std::uint32_t*>(numbers_ + most_slots * components)) {}
 
   void bring(std::uint64_t first, std::size_t count) override { launch(nullptr, first, count); }
   void bring(std::span<const std::uint32_t> slots) override {
@@ -152,23 +128,13 @@ class StagedViews final : public StagedColumns {
   [[nodiscard]] std::size_t bytes() const override { return bytes_; }
 
  private:
-  template <class Space>
-  static constexpr bool reaches_host_memory =
-      Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
-  using Staging = std::conditional_t<(reaches_host_memory<typename Views::execution_space> && ...),
-                                     Kokkos::HostSpace, PinnedSpace>;
+  using Staging = StagingSpace<typename Views::execution_space...>;
   static_assert(
       (Kokkos::SpaceAccessibility<typename Views::execution_space, Staging>::accessible && ...) &&
           Kokkos::SpaceAccessibility<Kokkos::HostSpace, Staging>::accessible,
       "Valet: there is no memory that both the host and the kernels of these Views reach");
   static_assert((is_accessible<typename Views::execution_space, Views> && ...),
                 "Valet: the execution space of a View does not reach its memory");
-
-  struct Free {
-    void operator()(void* memory) const {
-      if (Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(memory);
-    }
-  };
 
   void launch(const std::uint32_t* list, std::uint64_t first, std::size_t count) {
     std::apply(
@@ -185,27 +151,26 @@ class StagedViews final : public StagedColumns {
                      std::uint64_t first, std::size_t count) const {
     using Space = typename View::execution_space;
     constexpr std::size_t rank = View::rank;
+    const std::size_t stride = view.stride(0);
     std::size_t components = 1;
     std::size_t distance = 0;
     if constexpr (rank == 2) {
       components = view.extent(1);
       distance = view.stride(1);
     }
-    NumberKernel<typename View::non_const_value_type> kernel(view.data(), view.stride(0), distance,
-                                                             numbers);
-    kernel.of_slots(list, first, count);
+    using Kernel = NumberKernel<typename View::non_const_value_type>;
     Kokkos::parallel_for(
         "valet::read",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>(Space(), 0, components * count),
-        kernel);
+        Kernel{view.data(), stride, distance, numbers, list, first, count});
     return numbers + components * most_slots;
   }
 
   std::size_t bytes_;
   std::tuple<Views...> views_;
-  std::unique_ptr<void, Free> memory_;
-  double* numbers_ = nullptr;      ///< in memory_
-  std::uint32_t* list_ = nullptr;  ///< likewise
+  std::shared_ptr<std::byte> memory_;
+  double* numbers_;      ///< in memory_
+  std::uint32_t* list_;  ///< likewise
 };
 
 template <class... Views>
@@ -226,11 +191,10 @@ template <class... Views>
     Columns columns;
     columns.diagnostic = runtime_diagnostic();
     if (columns.diagnostic) return columns;
-    if (const auto duals = dual_sides(std::tuple<>(), views...)) {
-      columns.diagnostic = duals->diagnostic();
-      if (columns.diagnostic) return columns;
-      duals->sync_device_sides();
-    }
+    std::tuple<Views...> given(views...);
+    columns.diagnostic = dual_diagnostic(given);
+    if (columns.diagnostic) return columns;
+    sync_device_sides(std::tuple<>(), given);
     read_views(columns, view_of(views)...);
     return columns;
   };
