@@ -2,13 +2,13 @@
 #include "rebalance/balance.hpp"
 
 #include "base/assert.hpp"
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 namespace valet::rebalance {
 namespace {
@@ -20,10 +20,9 @@ double largest_over_mean(double largest, double sum, int ranks) {
 }
 
 Diagnostic bad_rank(std::uint64_t slot, int rank, std::size_t ranks) {
-  return {ErrorCode::rank_out_of_range,
-          "the object in slot " + std::to_string(slot) + " is sent to rank " +
-              std::to_string(rank) + ", but there are ranks 0 to " + std::to_string(ranks - 1) +
-              "; fix Partition::ranks(), nothing has moved"};
+  return diagnose(ErrorCode::rank_out_of_range, "the object in slot ", slot, " is sent to rank ",
+                  rank, ", but there are ranks 0 to ", ranks - 1,
+                  "; fix Partition::ranks(), nothing has moved");
 }
 
 std::optional<Diagnostic> add_up(const Objects& objects, std::span<const int> ranks,
@@ -65,19 +64,19 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects&
                 Add&& add) {
   const auto all = static_cast<std::size_t>(communicator.size());
   Array<Load> given;
-  std::optional<Diagnostic> found;
-  auto failed = detail::unless_out_of_memory(
+  const auto failed = detail::unless_out_of_memory(
       [&] {
         given = Array<Load>(ledger, all);
         std::fill(given.begin(), given.end(), Load{});
+        std::optional<Diagnostic> found;
         objects.read_in([&] { found = add(std::span(given)); });
-        if (!found) found = objects.diagnostic();
+        return found ? found : objects.diagnostic();
       },
       [&] {
-        return Diagnostic{ErrorCode::out_of_memory,
-                          "no memory to add up the objects for " + std::to_string(all) + " ranks"};
+        return diagnose(ErrorCode::out_of_memory, "no memory to add up the objects for ", all,
+                        " ranks");
       });
-  mpi::agree(communicator, failed ? failed : found);
+  mpi::agree(communicator, failed);
   Load sum;
   mpi::check(
       MPI_Reduce_scatter_block(given.data(), &sum, 2, MPI_DOUBLE, MPI_SUM, communicator.get()),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalance/balancer.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -16,14 +17,15 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <string>
+#include <type_traits>
 #include <utility>
 
 namespace valet::rebalance {
 namespace {
 
 Diagnostic no_memory_for_map(std::uint64_t count) {
-  return {ErrorCode::out_of_memory,
-          "no memory for the map of " + std::to_string(count) + " objects"};
+  return diagnose(ErrorCode::out_of_memory, "no memory for the map of ", count, " objects");
 }
 
 /// Counts what columns are staged in while it lives.
@@ -72,27 +74,6 @@ RaggedRoom room_for(const RaggedPlan& plan, const RaggedStorage& storage) {
   for (std::size_t f = 0; f < storage.fields().size(); ++f)
     room.bytes.push_back(plan.required_bytes(f));
   return room;
-}
-
-/// @param start  When planning began.
-/// @param room   room(plan) is the storage to carry it out in.
-template <class AnyPlan, class Room>
-RebalanceResult moved(Decision& decision, double start, AnyPlan plan, Room&& room) {
-  RebalanceResult result;
-  result.before = decision.before;
-  result.after = decision.after;
-  result.partition_seconds = decision.seconds;
-  result.largest_cell_share = decision.largest_cell_share;
-  result.warning = decision.warning;
-  result.partition_extra_bytes = decision.ledger.peak_bytes();
-  const double planned = mpi::now();
-  const auto storage = std::forward<Room>(room)(plan);
-  const double moving = mpi::now();
-  result.required_slots = plan.blocks_after();
-  result.report = carry_out(plan, storage, decision.ranks);
-  result.count = result.report.blocks_after;
-  result.migration_seconds = mpi::now() - moving + planned - start;
-  return result;
 }
 
 }  // namespace
@@ -277,18 +258,25 @@ RaggedPlan Balancer::make_plan(Decision& decision, const RaggedStorage& storage)
                        {decision.ranks.data(), decision.ranks.size()}, settings.migration);
 }
 
-RebalanceResult Balancer::move(Decision& decision, const BlockStorage& storage) const {
+/// @param may_grow  Whether the application may enlarge a storage of blocks of different sizes.
+template <class Storage>
+RebalanceResult Balancer::move(Decision& decision, const Storage& storage, bool may_grow) const {
   const double start = mpi::now();
-  return moved(decision, start, make_plan(decision, storage), [&](const Plan&) { return storage; });
-}
-
-RebalanceResult Balancer::move(Decision& decision, const RaggedStorage& storage,
-                               bool may_grow) const {
-  const double start = mpi::now();
-  return moved(decision, start, make_plan(decision, storage), [&](const RaggedPlan& plan) {
-    return may_grow ? grown_storage(communicator_, settings, room_for(plan, storage), storage)
-                    : storage;
-  });
+  auto plan = make_plan(decision, storage);
+  RebalanceResult result = decision;
+  result.partition_extra_bytes = decision.ledger.peak_bytes();
+  const double planned = mpi::now();
+  const Storage target = [&] {
+    if constexpr (std::is_same_v<Storage, RaggedStorage>)
+      if (may_grow) return grown_storage(communicator_, settings, room_for(plan, storage), storage);
+    return storage;
+  }();
+  const double moving = mpi::now();
+  result.required_slots = plan.blocks_after();
+  result.report = carry_out(plan, target, decision.ranks);
+  result.count = result.report.blocks_after;
+  result.migration_seconds = mpi::now() - moving + planned - start;
+  return result;
 }
 
 void Balancer::partition(Decision& decision) const {
@@ -303,7 +291,7 @@ void Balancer::partition(Decision& decision) const {
     if (!by_order) allocate(decision);
     choose_ranks(objects, by_order, is_told_more, decision);
   }
-  decision.seconds = mpi::now() - start;
+  decision.partition_seconds = mpi::now() - start;
 }
 
 void Balancer::evaluate(Decision& decision) const {
@@ -346,7 +334,7 @@ RebalanceResult Balancer::migrate(Decision& decision, const BlockStorage& storag
 RebalanceResult Balancer::migrate(Decision& decision, const RaggedStorage& storage) const {
   const detail::MemoryReserve reserve;
   evaluate(decision);  // its ranks may have been changed
-  return move(decision, storage, false);
+  return move(decision, storage);
 }
 
 RebalanceResult Balancer::rebalance(std::uint64_t count, const BlockStorage& storage) const {

@@ -18,26 +18,18 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 namespace valet::rebalance {
 
-/// Where the objects of a rank go.
-struct VALET_EXPORT Decision {
+/// Where the objects of a rank go, and what is known of the result before they have moved.
+struct VALET_EXPORT Decision : RebalanceResult {
   Ledger ledger;
-  std::uint64_t count = 0;
   /// By arithmetic: then `ranks` are written when they are asked for.
   std::optional<OrderPartition> order;
   bool may_be_changed = false;  ///< the ranks have been given away to be changed [local]
   Array<int> ranks;             ///< one for each object
   Array<int> parts;             ///< likewise, where parts are not ranks
-  Imbalance before;
-  Imbalance after;
-  std::uint64_t required_slots = 0;
-  double seconds = 0;
-  double largest_cell_share = 0;
-  std::string warning;
 
   /// Writes the ranks where they are not written yet. Local. @throws std::bad_alloc.
   void write_ranks();
@@ -84,8 +76,8 @@ class VALET_EXPORT Balancer {
   void write_ranks(Decision& decision) const;
   [[nodiscard]] Plan make_plan(Decision& decision, const BlockStorage& storage) const;
   [[nodiscard]] RaggedPlan make_plan(Decision& decision, const RaggedStorage& storage) const;
-  RebalanceResult move(Decision& decision, const BlockStorage& storage) const;
-  RebalanceResult move(Decision& decision, const RaggedStorage& storage, bool may_grow) const;
+  template <class Storage>
+  RebalanceResult move(Decision& decision, const Storage& storage, bool may_grow = false) const;
   [[nodiscard]] bool has_parts() const { return partitioner_.traits().parts.are_given; }
 
   const mpi::Channel& communicator_;

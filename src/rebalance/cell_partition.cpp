@@ -116,14 +116,8 @@ void CellPartition::describe_cells(const AllObjects& all) {
   }
   given_.count = used.size();
   given_.rank = objects_.rank;
-  given_.coordinates.size = dimensions;
-  given_.weights.size = weights;
-  for (std::size_t d = 0; d < dimensions; ++d)
-    given_.coordinates.column[d] =
-        column(coordinates_.data() + d, static_cast<std::ptrdiff_t>(dimensions * sizeof(double)));
-  for (std::size_t w = 0; w < weights; ++w)
-    given_.weights.column[w] =
-        column(weights_.data() + w, static_cast<std::ptrdiff_t>(weights * sizeof(double)));
+  given_.coordinates = array_columns(coordinates_.data(), used.size(), dimensions)();
+  given_.weights = array_columns(weights_.data(), used.size(), weights)();
 }
 
 void CellPartition::make_cells(const AllObjects& all, Array<int>& ranks) {

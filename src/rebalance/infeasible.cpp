@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalance/infeasible.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "mpi/agreement.hpp"
@@ -10,28 +11,13 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 namespace valet::rebalance {
 namespace {
 
 using detail::named;
 using std::to_string;
-
-/// How messages call a function of the options.
-struct Growth {
-  const char* function;
-  const char* activity;
-};
-constexpr Growth growth_of_slots{"RebalancerOptions::grow",
-                                 "enlarging the storage (RebalancerOptions::grow)"};
-constexpr Growth growth_of_arenas{"RebalancerOptions::grow_ragged",
-                                  "enlarging the storage (RebalancerOptions::grow_ragged)"};
-
-std::optional<Diagnostic> wrong(const BlockStorage& storage) {
-  return storage.backend().diagnostic();
-}
-/// Execution looks at it.
-std::optional<Diagnostic> wrong(const RaggedStorage& /*storage*/) { return std::nullopt; }
 
 /// What a storage lacks, if anything, such as "of 10 slots, 12".
 std::optional<std::string> lack(std::uint64_t has, const std::string& what, std::uint64_t needs) {
@@ -61,25 +47,27 @@ std::optional<std::string> lack_of(const RaggedStorage& storage, const RaggedRoo
   return std::nullopt;
 }
 
+/// @param name  How messages call the function.
 template <class Storage, class Grow, class Required>
-Storage grown(const mpi::Channel& communicator, const Growth& growth, const Grow& grow,
+Storage grown(const mpi::Channel& communicator, const std::string& name, const Grow& grow,
               const Required& required, const Storage& storage) {
   Storage result = storage;
   std::optional<Diagnostic> finding;
-  if (!grow) finding = no_growth(growth.function);
+  if (!grow) finding = no_growth(name);
   if (!finding && lack_of(storage, required)) {
+    const std::string activity = "enlarging the storage (" + name + ")";
     detail::FirstFailure failure;
-    failure.attempt(growth.activity, [&] {
+    failure.attempt(activity.c_str(), [&] {
       const detail::LeaveReserve leave;
       result = grow(required);
     });
     finding = failure.diagnostic("nothing has moved");
-    if (!finding) finding = wrong(result);
+    if constexpr (std::is_same_v<Storage, BlockStorage>)  // execution looks at the other
+      if (!finding) finding = result.backend().diagnostic();
     if (!finding)
       if (const auto lacks = lack_of(result, required))
-        finding = Diagnostic{ErrorCode::infeasible,
-                             std::string(growth.function) + " returned a storage " + *lacks +
-                                 " are required; return one that has them, nothing has moved"};
+        finding = diagnose(ErrorCode::infeasible, name, " returned a storage ", *lacks,
+                           " are required; return one that has them, nothing has moved");
   }
   mpi::agree(communicator, finding);
   return result;
@@ -98,12 +86,13 @@ bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t requi
 
 BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                            std::uint64_t required, const BlockStorage& storage) {
-  return grown(communicator, growth_of_slots, settings.grow, required, storage);
+  return grown(communicator, "RebalancerOptions::grow", settings.grow, required, storage);
 }
 
 RaggedStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                             const RaggedRoom& required, const RaggedStorage& storage) {
-  return grown(communicator, growth_of_arenas, settings.grow_ragged, required, storage);
+  return grown(communicator, "RebalancerOptions::grow_ragged", settings.grow_ragged, required,
+               storage);
 }
 
 }  // namespace valet::rebalance

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalance/objects.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "rebalance/partitioner.hpp"
 #include "rebalance/settings.hpp"
@@ -22,24 +23,27 @@ namespace {
 /// So few that they stay in the first-level cache.
 constexpr std::size_t numbers_at_a_time = 512;
 
-Diagnostic bad_argument(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
-
-/// A source may have to allocate; a rank that throws alone would leave the others behind.
-/// @param activity  Such as "reading weights", for the error.
-Columns columns_of(const ColumnSource& source, const char* activity) {
-  Columns columns;
+/// The columns of a source, where there is one. It may have to allocate; a rank that throws alone
+/// would leave the others behind.
+/// @param numbers  Such as "weights", for the error.
+std::optional<Diagnostic> read(const ColumnSource& source, const std::string& numbers,
+                               std::uint64_t count, Columns& columns) {
+  if (!source) return std::nullopt;
+  const std::string activity = "reading " + numbers;
   detail::FirstFailure failure;
   try {
     const detail::LeaveReserve leave;
     columns = source();
   } catch (const std::bad_alloc&) {
-    columns.diagnostic =
-        Diagnostic{ErrorCode::out_of_memory, std::string("no memory on the host for ") + activity};
+    return diagnose(ErrorCode::out_of_memory, "no memory on the host for ", activity);
   } catch (...) {
-    failure.keep(activity);
-    columns.diagnostic = failure.diagnostic("nothing has moved");
+    failure.keep(activity.c_str());
+    return failure.diagnostic("nothing has moved");
   }
-  return columns;
+  if (columns.diagnostic) return columns.diagnostic;
+  if (columns.size == 0 || columns.slots >= count) return std::nullopt;
+  return invalid(count, " objects, but only ", columns.slots, " ", numbers,
+                 "; give one for each object");
 }
 
 /// All numbers combined, in eight chains that do not wait for each other.
@@ -57,12 +61,13 @@ double folded(std::span<const double> numbers, double start, Combine&& combine) 
   return all;
 }
 
-/// A number that is not as `is_good` wants it; `text(c, slot, value)` says so. All numbers before
-/// are shown to `see(c, numbers)`, for each column in order. Columns are often interleaved, so what
-/// is read once of memory is read of all of them.
-template <class IsGood, class Text, class See>
+/// A number that is not as `is_good` wants it: `name(c)` of an object, which must follow `rule`.
+/// All numbers before are shown to `see(c, numbers)`, for each column in order. Columns are often
+/// interleaved, so what is read once of memory is read of all of them.
+template <class IsGood, class Name, class See>
 std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t count,
-                                        IsGood&& is_good, Text&& text, See&& see) {
+                                        IsGood&& is_good, Name&& name, const std::string& rule,
+                                        See&& see) {
   std::array<double, numbers_at_a_time> numbers{};
   for (std::uint64_t first = 0; first < count; first += numbers.size())
     for (std::size_t c = 0; c < columns.size; ++c) {
@@ -74,8 +79,7 @@ std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t co
       if (!all_good) {
         const auto bad = std::ranges::find_if_not(read, is_good);
         const auto slot = first + static_cast<std::uint64_t>(bad - read.begin());
-        return bad_argument(
-            text(std::to_string(c), " in slot " + std::to_string(slot) + " is ", text_of(*bad)));
+        return invalid(name(c), " of the object in slot ", slot, " is ", text_of(*bad), "; ", rule);
       }
       see(c, read);
     }
@@ -84,17 +88,13 @@ std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t co
 
 std::optional<Diagnostic> check_numbers(Objects& objects, const PartitionerTraits& traits) {
   const auto largest_id = static_cast<double>(traits.largest_id);
-  using Text = const std::string&;
   using Numbers = std::span<const double>;
   objects.range.low.fill(std::numeric_limits<double>::infinity());
   objects.range.high.fill(-std::numeric_limits<double>::infinity());
   objects.total_weight = objects.weights.size == 0 ? static_cast<double>(objects.count) : 0;
   auto found = check_numbers(
       objects.coordinates, objects.count, [](double value) { return std::isfinite(value); },
-      [](Text c, Text where, Text value) {
-        return "coordinate " + c + " of the object" + where + value +
-               "; coordinates must be finite";
-      },
+      [](std::size_t c) { return "coordinate " + std::to_string(c); }, "coordinates must be finite",
       [&](std::size_t c, Numbers numbers) {
         const auto least = [](double a, double b) { return b < a ? b : a; };
         const auto largest = [](double a, double b) { return b > a ? b : a; };
@@ -107,10 +107,7 @@ std::optional<Diagnostic> check_numbers(Objects& objects, const PartitionerTrait
     found = check_numbers(
         objects.weights, objects.count,
         [](double value) { return std::isfinite(value) && value >= 0; },
-        [](Text, Text where, Text value) {
-          return "the weight of the object" + where + value +
-                 "; weights must be finite and at least 0";
-        },
+        [](std::size_t) { return "the weight"; }, "weights must be finite and at least 0",
         [&](std::size_t, Numbers numbers) {
           objects.total_weight += folded(numbers, 0, std::plus<>());
           objects.largest_weight = folded(numbers, objects.largest_weight,
@@ -122,20 +119,10 @@ std::optional<Diagnostic> check_numbers(Objects& objects, const PartitionerTrait
         [largest_id](double value) {
           return value >= 0 && value <= largest_id && value == std::floor(value);
         },
-        [&traits](Text c, Text where, Text value) {
-          return "entry " + c + " of the global id of the object" + where + value + "; " +
-                 traits.name + "'s ids are integers from 0 to " + std::to_string(traits.largest_id);
-        },
+        [](std::size_t c) { return "entry " + std::to_string(c) + " of the global id"; },
+        traits.name + "'s ids are integers from 0 to " + std::to_string(traits.largest_id),
         [](std::size_t, Numbers) {});
   return found;
-}
-
-std::optional<Diagnostic> check_slots(const Columns& columns, const char* name,
-                                      std::uint64_t count) {
-  if (columns.diagnostic) return columns.diagnostic;
-  if (columns.size == 0 || columns.slots >= count) return std::nullopt;
-  return bad_argument(std::to_string(count) + " objects, but only " +
-                      std::to_string(columns.slots) + " " + name + "; give one for each object");
 }
 
 /// A power of two.
@@ -167,23 +154,20 @@ void Objects::scale(double coordinate, double weight) {
 std::optional<Diagnostic> look_at(const Sources& sources, bool balance_count,
                                   const PartitionerTraits& traits, Objects& objects) {
   if (traits.basis == Basis::coordinates && !sources.coordinates)
-    return bad_argument("there are no coordinates; call coordinates() first");
-  if (balance_count && !traits.one_weight.empty()) return bad_argument(traits.one_weight);
+    return invalid("there are no coordinates; call coordinates() first");
+  if (balance_count && !traits.one_weight.empty()) return invalid(traits.one_weight);
   if (objects.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
-    return bad_argument(std::to_string(objects.count) + " objects; " + traits.name +
-                        " counts them with 31 bits, so use more ranks");
-  if (sources.coordinates && traits.basis != Basis::order)
-    objects.coordinates = columns_of(sources.coordinates, "reading coordinates");
-  if (auto found = check_slots(objects.coordinates, "coordinates", objects.count)) return found;
-  if (sources.weights) objects.weights = columns_of(sources.weights, "reading weights");
-  if (auto found = check_slots(objects.weights, "weights", objects.count)) return found;
-  if (sources.ids) objects.ids = columns_of(sources.ids, "reading global ids");
-  if (auto found = check_slots(objects.ids, "global ids", objects.count)) return found;
-  if (sources.weights && objects.weights.size != 1)
-    return bad_argument("weights of " + std::to_string(objects.weights.size) +
-                        " components; give one per object");
-  objects.count_weighs = balance_count && sources.weights;
+    return invalid(objects.count, " objects; ", traits.name,
+                   " counts them with 31 bits, so use more ranks");
   std::optional<Diagnostic> found;
+  if (traits.basis != Basis::order)
+    found = read(sources.coordinates, "coordinates", objects.count, objects.coordinates);
+  if (!found) found = read(sources.weights, "weights", objects.count, objects.weights);
+  if (!found) found = read(sources.ids, "global ids", objects.count, objects.ids);
+  if (found) return found;
+  if (sources.weights && objects.weights.size != 1)
+    return invalid("weights of ", objects.weights.size, " components; give one per object");
+  objects.count_weighs = balance_count && sources.weights;
   objects.failure.attempt(Objects::activity, [&] { found = check_numbers(objects, traits); });
   return found ? found : objects.diagnostic();
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalance/settings.hpp"
 
+#include "base/diagnose.hpp"
+
 #include <array>
 #include <bit>
 #include <sstream>
@@ -19,15 +21,14 @@ std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<dou
 
 std::optional<Diagnostic> Settings::diagnostic() const {
   if (!(imbalance_tolerance > 1))
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "an imbalance tolerance of " + text_of(imbalance_tolerance) +
-                          "; it is largest over mean and must be above 1"};
+    return invalid("an imbalance tolerance of ", text_of(imbalance_tolerance),
+                   "; it is largest over mean and must be above 1");
   if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged)
     return no_growth("RebalancerOptions::grow");
   if (granularity == 0U)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a granularity of 0; it is the most objects in a cell: give 1 for every "
-                      "object by itself, or nothing for cells as they fit"};
+    return invalid(
+        "a granularity of 0; it is the most objects in a cell: give 1 for every "
+        "object by itself, or nothing for cells as they fit");
   return std::nullopt;
 }
 
@@ -40,10 +41,9 @@ void Settings::join(mpi::Agreement& agreement) const {
   agreement.equal({"RebalancerOptions::balance_count", mpi::yes_or_no}, balance_count);
 }
 
-Diagnostic no_growth(const char* function) {
-  return {ErrorCode::invalid_argument, std::string("when_infeasible is grow, but there is no ") +
-                                           function +
-                                           "; give a function that returns a larger storage"};
+Diagnostic no_growth(const std::string& function) {
+  return invalid("when_infeasible is grow, but there is no ", function,
+                 "; give a function that returns a larger storage");
 }
 
 std::string text_of(double value) {

@@ -38,7 +38,7 @@ struct VALET_EXPORT Settings {
 };
 
 /// The error that when_infeasible is grow, but there is no function of that name.
-[[nodiscard]] Diagnostic no_growth(const char* function);
+[[nodiscard]] Diagnostic no_growth(const std::string& function);
 
 [[nodiscard]] std::string text_of(double value);
 

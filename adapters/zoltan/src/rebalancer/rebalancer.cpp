@@ -33,7 +33,7 @@ std::span<const int> Partition::parts() const { return state_->parts; }
 Imbalance Partition::before() const { return state_->before; }
 Imbalance Partition::after() const { return state_->after; }
 std::uint64_t Partition::required_slots() const { return state_->required_slots; }
-double Partition::seconds() const { return state_->seconds; }
+double Partition::seconds() const { return state_->partition_seconds; }
 double Partition::largest_cell_share() const { return state_->largest_cell_share; }
 const std::string& Partition::warning() const { return state_->warning; }
 std::uint64_t Partition::extra_bytes() const { return state_->ledger.peak_bytes(); }
