@@ -10,11 +10,9 @@
 #include <valet/zoltan/lists.hpp>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,32 +26,25 @@ bool has_moved_nothing(ErrorCode code) {
 }
 
 /// The arrays that move along with a storage.
-class Along {
- public:
-  Along(const MovedAlong& moved, const ListOptions& options, int gid_words) {
-    if (moved.parts.value_or(false))
-      fields_[count_++] = field(options.parts, 1, "ListOptions::parts");
-    if (moved.global_ids.value_or(false))
-      fields_[count_++] =
-          field(options.global_ids, static_cast<std::size_t>(gid_words), "ListOptions::global_ids");
-  }
+std::vector<Field> fields_along(const MovedAlong& moved, const ListOptions& options,
+                                int gid_words) {
+  std::vector<Field> fields;
+  if (moved.parts.value_or(false)) fields.push_back(field(options.parts, 1, "ListOptions::parts"));
+  if (moved.global_ids.value_or(false))
+    fields.push_back(
+        field(options.global_ids, static_cast<std::size_t>(gid_words), "ListOptions::global_ids"));
+  return fields;
+}
 
-  [[nodiscard]] BlockStorage join(const BlockStorage& storage) const {
-    if (count_ == 0) return storage;
-    return BlockStorage(std::make_shared<storage::JoinedBackend>(storage, BlockStorage(fields())));
-  }
-  [[nodiscard]] RaggedStorage join(const RaggedStorage& storage) const {
-    std::vector<Field> columns = storage.columns();
-    columns.insert(columns.end(), fields().begin(), fields().end());
-    return RaggedStorage(storage.fields(), columns);
-  }
-
- private:
-  [[nodiscard]] std::span<const Field> fields() const { return {fields_.data(), count_}; }
-
-  std::array<Field, 2> fields_;
-  std::size_t count_ = 0;
-};
+BlockStorage joined(const BlockStorage& storage, const std::vector<Field>& fields) {
+  if (fields.empty()) return storage;
+  return BlockStorage(std::make_shared<storage::JoinedBackend>(storage, BlockStorage(fields)));
+}
+RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fields) {
+  std::vector<Field> columns = storage.columns();
+  columns.insert(columns.end(), fields.begin(), fields.end());
+  return RaggedStorage(storage.fields(), columns);
+}
 
 /// Plans, and moves. @return The report of it.
 Report move(MPI_Comm communicator, const ListCall& call, SlotMap& map, const BlockStorage& blocks,
@@ -88,7 +79,7 @@ ListMigration migrate_listed(MPI_Comm communicator, const PartitionLists& lists,
   result.list_seconds = mpi::now() - start;
   result.list_bytes = ledger.peak_bytes();
   try {
-    const Storage blocks = Along(along, call.options, lists.gid_entries).join(storage);
+    const Storage blocks = joined(storage, fields_along(along, call.options, lists.gid_entries));
     result.report = move(communicator, call, map, blocks, result.required_slots);
   } catch (const Error& error) {
     if (has_moved_nothing(error.code())) map.restore_parts();
