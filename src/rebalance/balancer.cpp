@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalance/balancer.hpp"
 
+#include "base/assert.hpp"
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "rebalance/balance.hpp"
 #include "rebalance/dealing.hpp"
 #include "rebalance/infeasible.hpp"
 #include "rebalance/part_ranks.hpp"
@@ -43,6 +43,103 @@ class Staging {
   Ledger& ledger_;
   std::size_t bytes_;
 };
+
+/// What one rank has.
+struct Load {
+  double weight = 0;
+  double count = 0;
+};
+static_assert(sizeof(Load) == 2 * sizeof(double));
+
+struct Totals {
+  Imbalance imbalance;
+  Load sum;
+};
+
+double largest_over_mean(double largest, double sum, int ranks) {
+  return sum > 0 ? largest * ranks / sum : 1;
+}
+
+/// How well work and objects are balanced over the ranks. Collective; two reductions.
+/// @param largest  Other numbers, which become the largest of all ranks; at most 8.
+Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own,
+                         std::span<double> largest) {
+  constexpr std::size_t most = 8;
+  VALET_ASSERT(largest.size() <= most);
+  std::array<double, 2> sums{own.weight, own.count};
+  std::array<double, 2 + most> maxima{own.weight, own.count};
+  std::ranges::copy(largest, maxima.begin() + 2);
+  mpi::sum(communicator, sums);
+  mpi::maximum(communicator, std::span(maxima).first(2 + largest.size()));
+  std::copy_n(maxima.begin() + 2, largest.size(), largest.begin());
+  return {{largest_over_mean(maxima[0], sums[0], communicator.size()),
+           largest_over_mean(maxima[1], sums[1], communicator.size())},
+          {sums[0], sums[1]}};
+}
+
+Diagnostic bad_rank(std::uint64_t slot, int rank, std::size_t ranks) {
+  return diagnose(ErrorCode::rank_out_of_range, "the object in slot ", slot, " is sent to rank ",
+                  rank, ", but there are ranks 0 to ", ranks - 1,
+                  "; fix Partition::ranks(), nothing has moved");
+}
+
+/// Adds what each rank is given. Local.
+std::optional<Diagnostic> add_up(const Objects& objects, std::span<const int> ranks,
+                                 std::span<Load> given) {
+  std::optional<Diagnostic> found;
+  objects.for_each_weight([&](std::uint64_t k, double weight) {
+    const int rank = ranks[k];
+    if (rank < 0 || static_cast<std::size_t>(rank) >= given.size()) {
+      if (!found) found = bad_rank(k, rank, given.size());
+      return;
+    }
+    Load& load = given[static_cast<std::size_t>(rank)];
+    load.weight += weight;
+    load.count += 1;
+  });
+  return found;
+}
+std::optional<Diagnostic> add_up(const Objects& objects, const OrderPartition& order,
+                                 std::span<Load> given) {
+  order.for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+    Load& load = given[static_cast<std::size_t>(rank)];
+    for (std::uint64_t k = first; k < first + count; ++k) load.weight += objects.weight(k);
+    load.count += static_cast<double>(count);
+  });
+  return std::nullopt;
+}
+
+/// What this rank will have. Collective: each rank adds up what it gives to whom, 16 bytes per
+/// rank. Where objects without weights go by their order nothing is communicated.
+Load load_after(const mpi::Channel& communicator, const Objects& objects, Decision& decision) {
+  if (decision.order && objects.weights.size == 0) {
+    const auto count = static_cast<double>(decision.order->count_after());
+    return {count, count};
+  }
+  const auto all = static_cast<std::size_t>(communicator.size());
+  Array<Load> given;
+  const auto failed = detail::unless_out_of_memory(
+      [&] {
+        given = Array<Load>(decision.ledger, all);
+        std::fill(given.begin(), given.end(), Load{});
+        std::optional<Diagnostic> found;
+        objects.read_in([&] {
+          found = decision.order ? add_up(objects, *decision.order, given)
+                                 : add_up(objects, decision.ranks, given);
+        });
+        return found ? found : objects.diagnostic();
+      },
+      [&] {
+        return diagnose(ErrorCode::out_of_memory, "no memory to add up the objects for ", all,
+                        " ranks");
+      });
+  mpi::agree(communicator, failed);
+  Load sum;
+  mpi::check(
+      MPI_Reduce_scatter_block(given.data(), &sum, 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
+      "MPI_Reduce_scatter_block");
+  return sum;
+}
 
 /// What the call should say although it did not fail.
 std::string warning_of_bound(double imbalance, double tolerance, double largest_cell_share) {
@@ -236,9 +333,7 @@ void Balancer::ask(const Objects& objects, const AllObjects& all, bool by_cells,
 }
 
 void Balancer::evaluate(const Objects& objects, Decision& decision) const {
-  const Load load = decision.order
-                        ? load_after(communicator_, decision.ledger, objects, *decision.order)
-                        : load_after(communicator_, decision.ledger, objects, decision.ranks);
+  const Load load = load_after(communicator_, objects, decision);
   decision.after =
       totals_over_ranks(communicator_, load, std::span(&decision.largest_cell_share, 1)).imbalance;
   decision.required_slots = static_cast<std::uint64_t>(load.count);
