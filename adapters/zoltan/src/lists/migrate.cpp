@@ -194,11 +194,7 @@ class ListReader {
   }
 
   [[nodiscard]] std::optional<Diagnostic> enter(const ListedObjects& listed) {
-    return within_memory("the map of the objects", [&] {
-      auto diagnostic = map_.enter(listed);
-      map_.reserve_parts();
-      return diagnostic;
-    });
+    return within_memory("the map of the objects", [&] { return map_.enter(listed); });
   }
 
   [[nodiscard]] std::optional<Diagnostic> enter_exports() {

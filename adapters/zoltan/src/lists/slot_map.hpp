@@ -49,6 +49,7 @@ class SlotMap {
   SlotMap(Ledger& ledger, const ListCall& call) : ledger_(ledger), call_(call) {}
 
   /// Finds the slots of the objects; what is wrong with them, if anything. The list must stay.
+  /// Takes room to keep the parts that put_values() replaces, too. @throws std::bad_alloc.
   [[nodiscard]] std::optional<Diagnostic> enter(const ListedObjects& listed) {
     listed_ = listed;
     if (listed.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
@@ -56,6 +57,7 @@ class SlotMap {
                      " objects are listed; Zoltan counts them with 31 bits, use more ranks");
     map_ = Array<int>(ledger_, call_.occupied.map_size());
     std::fill(map_.begin(), map_.end(), unlisted);
+    if (!call_.options.parts.empty()) parts_before_ = Array<int>(ledger_, map_.size());
     const auto& slot_of = call_.options.slot_of;
     valet::detail::FirstFailure failure;
     for (std::uint64_t k = 0; k < listed.count; ++k) {
@@ -72,11 +74,6 @@ class SlotMap {
       if (auto diagnostic = enter_slot(k, slot)) return diagnostic;
     }
     return std::nullopt;
-  }
-
-  /// Room to keep the parts that put_values() replaces. @throws std::bad_alloc.
-  void reserve_parts() {
-    if (!call_.options.parts.empty()) parts_before_ = Array<int>(ledger_, map_.size());
   }
 
   /// Puts parts and global ids of the objects into the arrays of the options, and ranks into the
