@@ -91,20 +91,11 @@ class CentralizedPhases final : public Phases {
   void scatter(PhaseMoves& moves) {
     std::span<Move> all;
     if (scheduler_) all = scheduler_->moves();
-    using Key = schedule::KeyedCounts::Key;
-    scatter_counts(
-        channel_, ledger_, all, [](const Move& move) { return move.source; },
-        [](const Move& move) {
-          return Key{move.receiver, move.target};
-        },
-        moves.sends);
+    scatter_counts<Move>(channel_, ledger_, all, &Move::source, &Move::receiver, &Move::target,
+                         moves.sends);
     std::ranges::sort(all, {}, &Move::receiver);
-    scatter_counts(
-        channel_, ledger_, all, [](const Move& move) { return move.receiver; },
-        [](const Move& move) {
-          return Key{move.source, move.source};
-        },
-        moves.receives);
+    scatter_counts<Move>(channel_, ledger_, all, &Move::receiver, &Move::source, &Move::source,
+                         moves.receives);
   }
 
   const mpi::Channel& channel_;

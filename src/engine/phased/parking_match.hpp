@@ -18,21 +18,17 @@ namespace valet::engine {
 inline void scatter_matches(const mpi::Channel& channel, Ledger& ledger,
                             std::span<const schedule::Match> matches,
                             Vector<schedule::Match>& by_from, Vector<schedule::Match>& by_to) {
-  const auto scatter = [&](Vector<schedule::Match>& own, std::uint32_t schedule::Match::*end) {
+  using schedule::Match;
+  const auto scatter = [&](Vector<Match>& own, std::uint32_t Match::*end) {
     schedule::KeyedCounts counts(ledger);
-    scatter_counts(
-        channel, ledger, matches, [&](const schedule::Match& match) { return match.*end; },
-        [](const schedule::Match& match) {
-          return schedule::KeyedCounts::Key{match.from, match.to};
-        },
-        counts);
+    scatter_counts(channel, ledger, matches, end, &Match::from, &Match::to, counts);
     own.clear();
     own.reserve(counts.keys.size());
     for (std::size_t i = 0; i < counts.keys.size(); ++i)
       own.push_back({counts.keys[i].peer, counts.keys[i].target, counts.counts[i]});
   };
-  scatter(by_from, &schedule::Match::from);
-  scatter(by_to, &schedule::Match::to);
+  scatter(by_from, &Match::from);
+  scatter(by_to, &Match::to);
 }
 
 /// What a rank sends to the root.

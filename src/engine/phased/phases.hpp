@@ -60,20 +60,20 @@ class Phases {
                                                          const PhaseStart& start, Report& report);
 
 /// Gives every rank its entries of a list. Collective.
-/// @param list     On the root: ascending by rank, with the `blocks` of each. Elsewhere empty.
-/// @param rank_of  rank_of(item). @param key_of  key_of(item).
-/// @param own      Gets those of this rank.
-template <class List, class RankOf, class KeyOf>
-void scatter_counts(const mpi::Channel& channel, Ledger& ledger, const List& list, RankOf&& rank_of,
-                    KeyOf&& key_of, schedule::KeyedCounts& own) {
+/// @param list  On the root: ascending by `rank`, with the `blocks` of each. Elsewhere empty.
+/// @param rank, peer, target  Whose an entry is, and its key.
+/// @param own   Gets those of this rank.
+template <class Item>
+void scatter_counts(const mpi::Channel& channel, Ledger& ledger, std::span<const Item> list,
+                    std::uint32_t Item::*rank, std::uint32_t Item::*peer,
+                    std::uint32_t Item::*target, schedule::KeyedCounts& own) {
   Array<int> counts(ledger, mpi::ranks_on_root(channel));
   std::fill(counts.begin(), counts.end(), 0);
   Vector<std::uint64_t> all(ledger), words(ledger);
   all.reserve(2 * list.size());
-  for (const auto& item : list) {
-    const schedule::KeyedCounts::Key key = key_of(item);
-    counts[rank_of(item)] += 2;
-    all.push_back(std::uint64_t{key.peer} << 32 | key.target);
+  for (const Item& item : list) {
+    counts[item.*rank] += 2;
+    all.push_back(std::uint64_t{item.*peer} << 32 | item.*target);
     all.push_back(item.blocks);
   }
   mpi::scatter_lists(channel, all, {counts.data(), counts.size()}, words, ledger);
