@@ -5,7 +5,6 @@
 
 #include "engine/ordered/message_list.hpp"
 
-#include "engine/ordered/waiting_room.hpp"
 #include "engine/slots/ring_flows.hpp"
 #include "testing.hpp"
 

@@ -29,7 +29,7 @@ byte landed[P];   /* imports that have landed, or wait aside: in their order */
 bool arrived[P * IMPORTS];
 byte place[P * IMPORTS]; /* where import k waits */
 
-/* The waiting room: a ring of memory (waiting_room.hpp). */
+/* The waiting room: a ring of memory (message_list.hpp). */
 #define ROOMS (IMPORTS + ROOM)
 #define room_blocks (in_wait[me] + ROOM)
 byte room[P * ROOMS];

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "engine/ordered/message_list.hpp"
-#include "engine/ordered/waiting_room.hpp"
 #include "engine/slots/slot_sender.hpp"
 #include "plan/holes.hpp"
 
