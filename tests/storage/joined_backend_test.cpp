@@ -9,7 +9,7 @@
 namespace valet::test {
 namespace {
 
-using storage::JoinedBackend;
+using storage::joined;
 
 constexpr std::uint64_t slots = 700;
 
@@ -21,7 +21,7 @@ class Joined : public testing::TestWithParam<std::size_t> {
         numbers_(3 * slots),
         parts_(slots),
         whole_({rows(), numbers(), parts()}),
-        joined_(BlockStorage{rows()}, BlockStorage{numbers(), parts()}) {
+        joined_(joined({rows()}, {numbers(), parts()})) {
     for (std::byte& byte : data_) byte = static_cast<std::byte>(random_() >> 56U);
     for (std::uint32_t& number : numbers_) number = static_cast<std::uint32_t>(random_() >> 32U);
     for (int& part : parts_) part = static_cast<int>(random_() % 1000);
@@ -59,19 +59,19 @@ class Joined : public testing::TestWithParam<std::size_t> {
   std::vector<std::uint32_t> numbers_;
   std::vector<int> parts_;
   BlockStorage whole_;
-  JoinedBackend joined_;
+  BlockStorage joined_;
 };
 
 TEST_P(Joined, DescribesItselfAsTheWhole) {
-  EXPECT_FALSE(joined_.diagnostic());
+  EXPECT_FALSE(joined_.backend().diagnostic());
   EXPECT_EQ(joined_.slots(), slots);
   EXPECT_EQ(joined_.block_bytes(), whole_.block_bytes());
-  EXPECT_EQ(joined_.pieces_per_block(), 3);
-  EXPECT_TRUE(joined_.reachable_by_mpi());
-  EXPECT_FALSE(joined_.may_throw());
+  EXPECT_EQ(joined_.backend().pieces_per_block(), 3);
+  EXPECT_TRUE(joined_.backend().reachable_by_mpi());
+  EXPECT_FALSE(joined_.backend().may_throw());
   Ledger ledger;
   Vector<MemoryPiece> mine(ledger), theirs(ledger);
-  joined_.pieces(17, mine);
+  joined_.backend().pieces(17, mine);
   whole_.backend().pieces(17, theirs);
   ASSERT_EQ(mine.size(), theirs.size());
   for (std::size_t k = 0; k < mine.size(); ++k)
@@ -82,9 +82,9 @@ TEST_P(Joined, PacksAndUnpacksAsTheWhole) {
   for (const std::size_t count : {0, 1, 2, 100, 700}) {
     const std::vector<std::uint32_t> from = some_slots(count);
     const std::vector<std::byte> expected = packed(whole_.backend(), std::span(from));
-    EXPECT_EQ(packed(joined_, std::span(from)), expected) << count;
+    EXPECT_EQ(packed(joined_.backend(), std::span(from)), expected) << count;
     const std::vector<std::uint32_t> to = some_slots(count);
-    joined_.scatter(expected.data(), std::span(to));
+    joined_.backend().scatter(expected.data(), std::span(to));
     EXPECT_EQ(packed(whole_.backend(), std::span(to)), expected) << count;
   }
 }
@@ -99,7 +99,7 @@ TEST_P(Joined, CopiesAsTheWhole) {
   std::memcpy(numbers_.data(), before.data() + data_.size(), 4 * numbers_.size());
   std::memcpy(parts_.data(), before.data() + data_.size() + 4 * numbers_.size(), 4 * parts_.size());
   ASSERT_EQ(content(), before);
-  joined_.copy(std::span(from), std::span(to), {});
+  joined_.backend().copy(std::span(from), std::span(to), {});
   EXPECT_EQ(content(), expected);
 }
 
@@ -107,14 +107,14 @@ INSTANTIATE_TEST_SUITE_P(Bytes, Joined, testing::Values(1, 24, 1000, 4096, 4097,
 
 TEST(JoinedBackend, SaysWhatIsWrongWithItsParts) {
   std::vector<int> ten(10), nine(9);
-  const JoinedBackend uneven(BlockStorage{field(ten)}, BlockStorage{field(nine)});
-  ASSERT_TRUE(uneven.diagnostic());
-  EXPECT_EQ(uneven.diagnostic()->code, ErrorCode::field_mismatch);
-  expect_words(uneven.diagnostic()->text, {"9 slots, the storage 10"});
+  const BlockStorage uneven = joined({field(ten)}, {field(nine)});
+  ASSERT_TRUE(uneven.backend().diagnostic());
+  EXPECT_EQ(uneven.backend().diagnostic()->code, ErrorCode::field_mismatch);
+  expect_words(uneven.backend().diagnostic()->text, {"9 slots, the storage 10"});
   int* const missing = nullptr;
-  const JoinedBackend without(BlockStorage{field(ten)}, BlockStorage{field(missing, 10)});
-  ASSERT_TRUE(without.diagnostic());
-  EXPECT_EQ(without.diagnostic()->code, ErrorCode::inaccessible_memory);
+  const BlockStorage without = joined({field(ten)}, {field(missing, 10)});
+  ASSERT_TRUE(without.backend().diagnostic());
+  EXPECT_EQ(without.backend().diagnostic()->code, ErrorCode::inaccessible_memory);
 }
 
 }  // namespace

@@ -280,7 +280,7 @@ std::vector<Field> fields_along(const MovedAlong& moved, const ListOptions& opti
 
 BlockStorage joined(const BlockStorage& storage, const std::vector<Field>& fields) {
   if (fields.empty()) return storage;
-  return BlockStorage(std::make_shared<storage::JoinedBackend>(storage, BlockStorage(fields)));
+  return storage::joined(storage, BlockStorage(fields));
 }
 RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fields) {
   std::vector<Field> columns = storage.columns();
