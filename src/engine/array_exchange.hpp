@@ -72,12 +72,9 @@ class ArrayExchange final : public engine::Participant {
   /// @param peers  Are taken.
   /// @param node   Shared with ranks of the node; must outlive this.
   ArrayExchange(const mpi::Channel& channel, Ledger& ledger, const ExchangeSizes& sizes,
-                ArrayPeers&& peers, const OutgoingPart& outgoing, const IncomingPart& incoming,
-                const storage::NodeMemory& node)
-      : channel_(channel),
-        sizes_(limited_to(node, sizes)),
-        outgoing_(outgoing),
-        incoming_(incoming),
+                ArrayPeers&& peers, const ArrayCopies& copies, const storage::NodeMemory& node)
+      : sizes_(limited_to(node, sizes)),
+        copies_(copies),
         node_(node),
         peers_(std::move(peers)),
         receives_(!peers_.sources.empty()),
@@ -94,11 +91,7 @@ class ArrayExchange final : public engine::Participant {
     // The own part needs one of them: others may write into every receive buffer meanwhile.
     send_buffers_ = sends_data ? sizes_.send_buffers : peers_.own_elements > 0 ? 1 : 0;
     buffers_.resize(sizes_.receive_buffers);
-    // Sources behind this rank first, so that nobody is everybody's first.
-    Vector<ArrayPeer>& sources = peers_.sources;
-    std::rotate(sources.begin(),
-                std::ranges::upper_bound(sources, channel_.rank(), {}, &ArrayPeer::rank),
-                sources.end());
+    rotate_behind(peers_.sources, channel.rank());
   }
 
   /// Scratch that run() needs. [local]
@@ -111,12 +104,10 @@ class ArrayExchange final : public engine::Participant {
     receive_memory_ = own_receive_buffers() > 0 ? scratch.data() : node_.own().data();
     send_memory_ = scratch.data() + own_receive_buffers() * sizes_.chunk_bytes();
     advance();
-    copy_own(report);
+    copy_own();
     transport_.run(*this);
     transport_.report_to(report);
-    report.blocks_received += static_cast<std::uint64_t>(peers_.elements_received);
-    report.blocks_sent += static_cast<std::uint64_t>(peers_.elements_sent);
-    report.bytes_sent += static_cast<std::uint64_t>(peers_.elements_sent) * sizes_.element_bytes;
+    peers_.report_to(report, copies_);
   }
 
   void advance() override {
@@ -145,9 +136,7 @@ class ArrayExchange final : public engine::Participant {
 
  private:
   struct ReceiveBuffer {
-    int source = 0;  ///< in its grid
-    std::int64_t first = 0;
-    std::int64_t count = 0;
+    SequenceCopy::Elements elements;  ///< of its source
     bool busy = false;
   };
 
@@ -163,6 +152,9 @@ class ArrayExchange final : public engine::Participant {
     return static_cast<std::uint64_t>((peer.elements + sizes_.chunk_elements - 1) /
                                       sizes_.chunk_elements);
   }
+  [[nodiscard]] SequenceCopy::Elements next_elements(const ArrayPeer& peer) const {
+    return {peer.grid_rank, peer.done, std::min(sizes_.chunk_elements, peer.elements - peer.done)};
+  }
   /// Receive buffers that are not in memory shared with the node.
   [[nodiscard]] std::size_t own_receive_buffers() const {
     return node_.own().empty() && receives_ ? sizes_.receive_buffers : 0;
@@ -174,13 +166,9 @@ class ArrayExchange final : public engine::Participant {
       if (next_source_ >= peers_.sources.size()) next_source_ = 0;
       ArrayPeer& source = peers_.sources[next_source_];
       ReceiveBuffer& buffer = buffers_[s];
-      buffer = {.source = source.grid_rank,
-                .first = source.done,
-                .count = std::min(sizes_.chunk_elements, source.elements - source.done),
-                .busy = true};
-      transport_.give(s, source.rank, memory_of(s),
-                      static_cast<std::size_t>(buffer.count) * sizes_.element_bytes, {});
-      source.done += buffer.count;
+      buffer = {next_elements(source), true};
+      transport_.give(s, source.rank, memory_of(s), copies_.bytes_of(buffer.elements.count), {});
+      source.done += buffer.elements.count;
       if (source.done == source.elements) {
         source = peers_.sources.back();
         peers_.sources.pop_back();
@@ -197,52 +185,37 @@ class ArrayExchange final : public engine::Participant {
     const bool writes = engine::CreditTransport::is_for_writing(credit_);
     const std::optional<std::size_t> buffer = idle_send();
     if (writes ? !transport_.can_signal() : !buffer) return;
-    const SequenceCopy::Elements elements{
-        peer.grid_rank, peer.done, std::min(sizes_.chunk_elements, peer.elements - peer.done)};
+    const SequenceCopy::Elements elements = next_elements(peer);
     std::byte* const packed = writes ? transport_.memory_of(peer.rank, credit_)
                                      : send_memory_ + *buffer * sizes_.chunk_bytes();
-    const std::size_t bytes = static_cast<std::size_t>(elements.count) * sizes_.element_bytes;
-    observe::Observer& observer = *observe::observer_of(channel_);
-    {
-      const observe::TraceSpan span(observer.trace, observe::TraceKind::gather, "gather",
-                                    {.bytes = bytes});
-      outgoing_.copy->pack(outgoing_.array, elements, packed);
-    }
+    const std::size_t bytes = copies_.bytes_of(elements.count);
+    copies_.pack(elements, packed);
     if (writes)
       transport_.signal(peer.rank, bytes);
     else
       transport_.send(*buffer, peer.rank, packed, bytes);
-    observer.moved(static_cast<std::uint64_t>(elements.count));
     peer.done += elements.count;
     crediting_ = nullptr;
     --credits_to_come_;
   }
   void receive(std::size_t index) {
     ReceiveBuffer& buffer = buffers_[index];
-    observe::Observer& observer = *observe::observer_of(channel_);
-    const observe::TraceSpan span(
-        observer.trace, observe::TraceKind::scatter, "scatter",
-        {.bytes = static_cast<std::uint64_t>(buffer.count) * sizes_.element_bytes});
-    incoming_.copy->unpack(memory_of(index), {buffer.source, buffer.first, buffer.count},
-                           incoming_.array);
-    observer.moved(static_cast<std::uint64_t>(buffer.count));
+    copies_.unpack(buffer.elements, memory_of(index));
     buffer.busy = false;
     --chunks_to_come_;
   }
   /// Through the first send buffer, before anything else is packed into it.
-  void copy_own(Report& report) {
+  void copy_own() {
     if (peers_.own_elements == 0) return;
-    const observe::TraceSpan span(observe::observer_of(channel_)->trace, observe::TraceKind::copy,
-                                  "own part");
-    const int to = outgoing_.own_rank, from = incoming_.own_rank;
-    std::byte* const packed = send_memory_;
+    const observe::TraceSpan span(copies_.observer.trace, observe::TraceKind::copy, "own part");
+    const OutgoingPart& outgoing = copies_.outgoing;
+    const IncomingPart& incoming = copies_.incoming;
     for (std::int64_t first = 0; first < peers_.own_elements; first += sizes_.chunk_elements) {
       const std::int64_t count = std::min(sizes_.chunk_elements, peers_.own_elements - first);
-      outgoing_.copy->pack(outgoing_.array, {to, first, count}, packed);
-      incoming_.copy->unpack(packed, {from, first, count}, incoming_.array);
-      observe::observer_of(channel_)->moved(2 * static_cast<std::uint64_t>(count));
+      outgoing.copy->pack(outgoing.array, {outgoing.own_rank, first, count}, send_memory_);
+      incoming.copy->unpack(send_memory_, {incoming.own_rank, first, count}, incoming.array);
+      copies_.observer.moved(2 * static_cast<std::uint64_t>(count));
     }
-    report.local_copies += static_cast<std::uint64_t>(peers_.own_elements);
   }
   [[nodiscard]] std::byte* memory_of(std::size_t buffer) {
     return receive_memory_ + buffer * sizes_.chunk_bytes();
@@ -253,10 +226,8 @@ class ArrayExchange final : public engine::Participant {
     return std::nullopt;
   }
 
-  const mpi::Channel& channel_;
   ExchangeSizes sizes_;
-  OutgoingPart outgoing_;
-  IncomingPart incoming_;
+  ArrayCopies copies_;
   const storage::NodeMemory& node_;
   ArrayPeers peers_;  ///< sources: that are not credited in full, in no order
   bool receives_;

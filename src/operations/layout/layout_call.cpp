@@ -4,6 +4,7 @@
 #include "base/diagnose.hpp"
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
+#include "engine/arrays_at_once.hpp"
 #include "geometry/aspen.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
@@ -237,7 +238,7 @@ void LayoutCall::share_parts(std::uint64_t rest, std::uint64_t most_leaving) {
   if (to.elements() > 0) received.emplace(ledger, to.layout(), to.grid_rank, from.layout());
   peers.emplace(ledger, channel.rank(), sent ? &*sent : nullptr, to.grid,
                 received ? &*received : nullptr, from.grid);
-  const std::uint64_t bytes = ArraysAtOnce::scratch_bytes(*peers, element_bytes);
+  const std::uint64_t bytes = bytes_at_once(*peers, element_bytes);
   mine.at_once = bytes <= rest &&
                  static_cast<std::uint64_t>(peers->elements_sent) * element_bytes <= most_leaving;
   if (mine.at_once) frame.memory->take_scratch(static_cast<std::size_t>(bytes));
@@ -256,11 +257,9 @@ IncomingPart LayoutCall::incoming(void* array) {
 }
 
 void LayoutCall::move_at_once(const void* source, void* target, Report& report) {
-  const OutgoingPart leaving = outgoing(source);
-  const IncomingPart arriving = incoming(target);
+  const ArrayCopies copies(channel, element_bytes, outgoing(source), incoming(target));
   frame.memory->use_scratch([&](std::span<std::byte> scratch) {
-    ArraysAtOnce(channel, frame.ledger, element_bytes, *std::move(peers), leaving, arriving)
-        .run(scratch, report);
+    layout::move_at_once(channel, frame.ledger, *peers, copies, scratch, report);
   });
 }
 

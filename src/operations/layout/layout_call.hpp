@@ -5,7 +5,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "call/frame.hpp"
-#include "engine/arrays_at_once.hpp"
+#include "engine/array_part.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"

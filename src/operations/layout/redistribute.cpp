@@ -116,12 +116,12 @@ class Redistribution : layout::LayoutCall {
 
   void move_in_chunks(const void* source, void* target, Report& report) {
     frame.memory->share(node_wish(sizes(**all)));
+    const layout::ArrayCopies copies(channel, element_bytes, outgoing(source), incoming(target));
     std::optional<layout::ArrayExchange> exchange;
     mpi::agree(channel, detail::unless_out_of_memory(
                             [&] {
                               exchange.emplace(channel, frame.ledger, sizes_beside_node(),
-                                               *std::move(peers), outgoing(source),
-                                               incoming(target), frame.memory->node());
+                                               *std::move(peers), copies, frame.memory->node());
                               frame.memory->take_scratch(exchange->scratch_bytes());
                             },
                             layout::out_of_memory));
