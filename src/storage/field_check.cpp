@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/field_check.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/sizes.hpp"
 
 #include <algorithm>
@@ -118,30 +119,26 @@ bool is_beyond_memory(const Field& field) {
   return bytes > most;
 }
 
-std::string bytes_text(std::uint64_t bytes) { return std::to_string(bytes) + " bytes"; }
-
 std::string name_of(std::span<const Field> fields, std::size_t f) {
   return fields[f].label.empty() ? "field " + std::to_string(f) : "field '" + fields[f].label + "'";
 }
 
 /// How the rows of a field lie, as part of a message.
 std::string shape_of(const Field& field) {
-  return " (rows of " + bytes_text(row_bytes(field)) + ", " +
+  return " (rows of " + std::to_string(row_bytes(field)) + " bytes, " +
          std::to_string(field.slot_stride_bytes) + " apart)";
 }
-
-Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
 
 /// What is wrong with the row of a field, whatever its slots.
 std::optional<Diagnostic> row_diagnostic(const Field& field, const std::string& name) {
   if (field.dimension_count > Field::max_dimensions)
-    return wrong(name + " has rows of " + std::to_string(field.dimension_count) +
-                 " dimensions; describe them by at most " + std::to_string(Field::max_dimensions) +
-                 ", those that follow each other in memory as one");
-  if (row_bytes(field) == 0) return wrong(name + " has rows of zero bytes; leave it out");
+    return invalid(name, " has rows of ", field.dimension_count,
+                   " dimensions; describe them by at most ", Field::max_dimensions,
+                   ", those that follow each other in memory as one");
+  if (row_bytes(field) == 0) return invalid(name, " has rows of zero bytes; leave it out");
   if (row_bytes(field) > detail::most_bytes)
-    return wrong(name + " has rows of more than " + detail::most_bytes_text +
-                 "; give the extents and the bytes of an element that it has");
+    return invalid(name, " has rows of more than ", detail::most_bytes_text,
+                   "; give the extents and the bytes of an element that it has");
   return std::nullopt;
 }
 
@@ -150,26 +147,24 @@ std::optional<Diagnostic> diagnostic_of(std::span<const Field> fields, std::size
   const std::string name = name_of(fields, f);
   if (auto diagnostic = row_diagnostic(field, name)) return diagnostic;
   if (field.surplus_bytes > 0)
-    return wrong(name + " has " + bytes_text(field.surplus_bytes) + " behind its " +
-                 std::to_string(field.slots) + " rows of " + bytes_text(row_bytes(field)) +
-                 "; give an array whose size is a multiple of the components");
+    return invalid(name, " has ", field.surplus_bytes, " bytes behind its ", field.slots,
+                   " rows of ", row_bytes(field),
+                   " bytes; give an array whose size is a multiple of the components");
   if (field.slots != fields.front().slots)
-    return Diagnostic{ErrorCode::field_mismatch,
-                      name + " has " + std::to_string(field.slots) +
-                          " slots, but the first field has " +
-                          std::to_string(fields.front().slots) +
-                          "; all fields of a storage need the same number"};
+    return diagnose(ErrorCode::field_mismatch, name, " has ", field.slots,
+                    " slots, but the first field has ", fields.front().slots,
+                    "; all fields of a storage need the same number");
   if (field.slots == 0) return std::nullopt;
   if (field.data == nullptr)
-    return Diagnostic{ErrorCode::inaccessible_memory,
-                      name + " has no memory (a null pointer) for its " +
-                          std::to_string(field.slots) + " slots; allocate it first"};
+    return diagnose(ErrorCode::inaccessible_memory, name,
+                    " has no memory (a null pointer) for its ", field.slots,
+                    " slots; allocate it first");
   if (is_beyond_memory(field))
-    return wrong(name + shape_of(field) + " has " + std::to_string(field.slots) +
-                 " slots, more than any memory holds; give the slots and strides that it has");
+    return invalid(name, shape_of(field), " has ", field.slots,
+                   " slots, more than any memory holds; give the slots and strides that it has");
   if (rows_overlap(field))
-    return wrong(name + shape_of(field) +
-                 " has rows that overlap; give strides that keep every two rows apart");
+    return invalid(name, shape_of(field),
+                   " has rows that overlap; give strides that keep every two rows apart");
   return std::nullopt;
 }
 
@@ -235,7 +230,7 @@ bool is_never_allocated(std::span<const Field> fields) {
 }
 
 std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
-  if (fields.empty()) return wrong("a block storage without fields; give at least one");
+  if (fields.empty()) return invalid("a block storage without fields; give at least one");
   if (is_never_allocated(fields)) return std::nullopt;
   std::uint64_t block_bytes = 0;
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -243,18 +238,16 @@ std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
     block_bytes = detail::bounded_sum(block_bytes, row_bytes(fields[f]));
   }
   if (block_bytes > detail::most_bytes)
-    return wrong(std::string("the rows of all fields together have more than ") +
-                 detail::most_bytes_text + "; give the rows that they have");
+    return invalid("the rows of all fields together have more than ", detail::most_bytes_text,
+                   "; give the rows that they have");
   if (fields.front().slots == 0) return std::nullopt;
   for (std::size_t b = 1; b < fields.size(); ++b)
     for (std::size_t a = 0; a < b; ++a)
       if (fields_overlap(fields[a], fields[b]))
-        return Diagnostic{
-            ErrorCode::invalid_argument,
-            name_of(fields, b) + shape_of(fields[b]) + " shares memory with " + name_of(fields, a) +
-                shape_of(fields[a]) +
-                (fields[a].data == fields[b].data ? ", which starts at the same address" : "") +
-                "; give every array once, and every field memory of its own"};
+        return invalid(name_of(fields, b), shape_of(fields[b]), " shares memory with ",
+                       name_of(fields, a), shape_of(fields[a]),
+                       fields[a].data == fields[b].data ? ", which starts at the same address" : "",
+                       "; give every array once, and every field memory of its own");
   return std::nullopt;
 }
 
