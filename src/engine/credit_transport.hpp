@@ -103,11 +103,12 @@ class VALET_EXPORT CreditTransport {
            counts.receives * sizeof(Credit);
   }
 
+  /// Memory that the ranks of the node share.
+  [[nodiscard]] const storage::NodeMemory& node() const { return node_; }
+
   // Receiving.
   /// Whether a receive request has neither a message nor its last credit under way.
   [[nodiscard]] bool can_receive(std::size_t index) const;
-  /// Whether `source` writes into the memory that this rank offers on its node.
-  [[nodiscard]] bool is_written_by(int source) const { return node_.is_written_by(source); }
   /// Posts a receive of `bytes` into `memory`, then gives the credit. A source that shares memory
   /// with this rank writes there itself where `memory` is part of it.
   void give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes, Credit credit);
@@ -128,9 +129,7 @@ class VALET_EXPORT CreditTransport {
     for (const SlotIndex slot : slots) local.backend().pieces(slot, pieces.pieces);
     send(index, destination, pieces, bytes);
   }
-  /// Whether this rank writes into the memory of `destination`.
-  [[nodiscard]] bool writes_to(int destination) const { return node_.of(destination) != nullptr; }
-  /// Whether this credit asks for that.
+  /// Whether this credit asks for that this rank writes into the memory of its destination.
   [[nodiscard]] static bool is_for_writing(const Credit& credit) {
     return credit.offset_bytes != Credit::no_offset;
   }

@@ -34,13 +34,13 @@ class CyclicRoot final : public schedule::CyclicLink {
   /// Requests that it uses of the transport's others, from `first_other` on.
   static constexpr std::size_t others = 33;
   /// Memory: 64 bytes a rank, 2 KiB.
-  CyclicRoot(const ExchangeContext& context, CreditTransport& transport, std::size_t first_other)
-      : context_(context),
+  CyclicRoot(const plan::State& state, CreditTransport& transport, std::size_t first_other)
+      : state_(state),
         transport_(transport),
         first_other_(first_other),
-        scheduler_(context.ledger, static_cast<std::size_t>(context.channel.size())),
-        ranks_(context.ledger, static_cast<std::size_t>(context.channel.size())),
-        messages_(context.ledger, others - 1) {}
+        scheduler_(state.ledger, static_cast<std::size_t>(state.channel.size())),
+        ranks_(state.ledger, static_cast<std::size_t>(state.channel.size())),
+        messages_(state.ledger, others - 1) {}
 
   /// Starts an execution: listens.
   void start() {
@@ -102,7 +102,7 @@ class CyclicRoot final : public schedule::CyclicLink {
     while (state.window == 0 || idle_message() == messages_.size()) (*wait_)();
     const std::size_t k = idle_message();
     messages_[k] = action;
-    mpi::post_send(context_.channel, &messages_[k], sizeof messages_[k], static_cast<int>(rank),
+    mpi::post_send(state_.channel, &messages_[k], sizeof messages_[k], static_cast<int>(rank),
                    mpi::tag_action, transport_.other(first_other_ + 1 + k));
     ++actions_sent_;
     --state.window;
@@ -113,7 +113,7 @@ class CyclicRoot final : public schedule::CyclicLink {
   }
   void listen() {
     if (to_come_ == 0 || !transport_.idle_other(first_other_)) return;
-    mpi::post_receive(context_.channel, &note_, sizeof note_, MPI_ANY_SOURCE, mpi::tag_note,
+    mpi::post_receive(state_.channel, &note_, sizeof note_, MPI_ANY_SOURCE, mpi::tag_note,
                       transport_.other(first_other_));
   }
   [[nodiscard]] std::size_t idle_message() const {
@@ -122,7 +122,7 @@ class CyclicRoot final : public schedule::CyclicLink {
     return k;
   }
 
-  const ExchangeContext context_;
+  const plan::State& state_;
   CreditTransport& transport_;
   std::size_t first_other_;
   schedule::CyclicScheduler scheduler_;
@@ -141,11 +141,11 @@ constexpr std::size_t other_edge = 1;
 constexpr std::size_t other_done = 2;
 constexpr std::size_t own_others = 3;
 
-bool is_root(const ExchangeContext& context) { return context.channel.rank() == cyclic_root; }
+bool is_root(const plan::State& state) { return state.channel.rank() == cyclic_root; }
 
-std::size_t first_edge(const ExchangeContext& context, const plan::Flows& flows) {
-  if (context.options.cyclic.edge_order == EdgeOrder::ascending) return 0;
-  return flow_from(flows.outgoing, context.channel.rank() + 1);
+std::size_t first_edge(const plan::State& state) {
+  if (state.options.cyclic.edge_order == EdgeOrder::ascending) return 0;
+  return flow_from(state.flows.outgoing, state.channel.rank() + 1);
 }
 
 /// CYCLIC: a root finds cycles and shifts, the ranks carry them out without root and barriers.
@@ -174,16 +174,14 @@ std::size_t first_edge(const ExchangeContext& context, const plan::Flows& flows)
 /// Memory: 8 bytes a neighbour and 4 KiB; on the root 64 bytes a rank besides.
 class Cyclic final : public SlotExchange {
  public:
-  Cyclic(const ExchangeContext& context, const plan::Flows& flows)
+  explicit Cyclic(const plan::State& state)
       : SlotExchange(
-            context, flows,
-            {.is_limited = true,
-             .most_ahead = schedule::actions_ahead,
-             .others = own_others + (is_root(context) ? CyclicRoot::others : std::size_t{0})}),
-        flows_(flows),
-        first_edge_(first_edge(context, flows)),
-        actions_(context.ledger, action_window) {
-    if (is_root(context)) root_ = std::make_unique<CyclicRoot>(context, transport_, own_others);
+            state, {.is_limited = true,
+                    .most_ahead = schedule::actions_ahead,
+                    .others = own_others + (is_root(state) ? CyclicRoot::others : std::size_t{0})}),
+        first_edge_(first_edge(state)),
+        actions_(state.ledger, action_window) {
+    if (is_root(state)) root_ = std::make_unique<CyclicRoot>(state, transport_, own_others);
   }
 
   void advance() override {
@@ -213,11 +211,11 @@ class Cyclic final : public SlotExchange {
     if (root_) root_->start();
     next_ = waiting_ = 0;
     busy_ = owes_edge_ = false;
-    unscheduled_ = flows_.exports.size() + flows_.blocks_arriving;
+    unscheduled_ = state_.flows.exports.size() + state_.flows.blocks_arriving;
     carried_out_ = notes_sent_ = steps_ = 0;
     edge_ = 0;
     CyclicNote note{.kind = CyclicNote::Kind::joins};
-    note.known = {.edges = static_cast<std::uint32_t>(flows_.outgoing.size()),
+    note.known = {.edges = static_cast<std::uint32_t>(state_.flows.outgoing.size()),
                   .most_message_blocks = most_message_blocks(),
                   .free = local.free().count() + sizes_.receive_blocks * sizes_.receive_buffers +
                           sizes_.node_blocks * sizes_.node_buffers};
@@ -241,35 +239,35 @@ class Cyclic final : public SlotExchange {
 
   /// The k-th in the order of the options: ascending, or beginning behind this rank.
   [[nodiscard]] const plan::Outgoing& edge(std::size_t k) const {
-    return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
+    return state_.flows.outgoing[(first_edge_ + k) % state_.flows.outgoing.size()];
   }
   /// Blocks that fit a message, sized for as many arrivals as exports: a rank with few of either
   /// would shorten the messages of all.
   [[nodiscard]] std::uint32_t most_message_blocks() const {
     const std::uint64_t most =
-        std::max<std::uint64_t>(flows_.exports.size(), flows_.blocks_arriving);
+        std::max<std::uint64_t>(state_.flows.exports.size(), state_.flows.blocks_arriving);
     const schedule::StreamSizes sizes =
-        schedule::stream_sizes(schedule::limits_of(context_.options, context_.blocks, most, most));
+        schedule::stream_sizes(schedule::limits_of(state_.options, state_.blocks, most, most));
     return static_cast<std::uint32_t>(std::min(sizes.send_blocks, sizes.receive_blocks));
   }
   /// Waits for the next action while there is one to come. The root knows how many fit here.
   void listen() {
     if (unscheduled_ == 0 || waiting_ == action_window || !transport_.idle_other(other_action))
       return;
-    mpi::post_receive(context_.channel, &action_, sizeof action_, cyclic_root, mpi::tag_action,
+    mpi::post_receive(state_.channel, &action_, sizeof action_, cyclic_root, mpi::tag_action,
                       transport_.other(other_action));
   }
   void take_action() {
     actions_[(next_ + waiting_) % action_window] = action_;
     ++waiting_;
-    if (observe::Trace* const trace = context_.observer().trace)
+    if (observe::Trace* const trace = state_.observer.trace)
       trace->instant(observe::TraceKind::mark, "action", {.number = action_.step});
     steps_ = std::max<std::uint64_t>(steps_, action_.step + std::uint64_t{1});
     if (action_.source != schedule::no_rank) unscheduled_ -= action_.blocks;
     if (action_.destination == schedule::no_rank) return;
     unscheduled_ -= action_.blocks;
     edge_left_ -= action_.blocks;
-    if (edge_left_ > 0 || edge_ + 1 == flows_.outgoing.size()) return;
+    if (edge_left_ > 0 || edge_ + 1 == state_.flows.outgoing.size()) return;
     edge_left_ = edge(++edge_).count;
     owes_edge_ = true;
   }
@@ -311,12 +309,11 @@ class Cyclic final : public SlotExchange {
   void post_note(std::size_t other, const CyclicNote& note) {
     CyclicNote& message = notes_[other - other_edge];
     message = note;
-    mpi::post_send(context_.channel, &message, sizeof message, cyclic_root, mpi::tag_note,
+    mpi::post_send(state_.channel, &message, sizeof message, cyclic_root, mpi::tag_note,
                    transport_.other(other));
     ++notes_sent_;
   }
 
-  const plan::Flows& flows_;
   std::size_t first_edge_;             ///< flow that is offered first
   std::unique_ptr<CyclicRoot> root_;   ///< on one rank
   schedule::Action action_;            ///< received last
@@ -337,8 +334,8 @@ class Cyclic final : public SlotExchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_cyclic(const ExchangeContext& context, const plan::Flows& flows) {
-  return std::make_unique<Cyclic>(context, flows);
+std::unique_ptr<Exchange> make_cyclic(const plan::State& state) {
+  return std::make_unique<Cyclic>(state);
 }
 
 }  // namespace valet::engine

@@ -9,15 +9,16 @@ namespace {
 /// DIRECT: all blocks that leave and all that arrive are in scratch at once (engine/at_once.hpp).
 class Direct final : public Exchange {
  public:
-  Direct(const ExchangeContext& context, const plan::Flows& flows)
-      : context_(context),
-        flows_(flows),
-        messages_(context.channel, context.ledger, flows.incoming.size(), flows.outgoing.size()),
-        imports_(context.ledger, flows.in_order() ? flows.incoming.size() : 0, flows.any.grain),
-        holes_(context.ledger, flows) {}
+  explicit Direct(const plan::State& state)
+      : state_(state),
+        flows_(state.flows),
+        messages_(state.channel, state.ledger, flows_.incoming.size(), flows_.outgoing.size()),
+        imports_(state.ledger, flows_.in_order() ? flows_.incoming.size() : 0, flows_.any.grain),
+        holes_(state.ledger, flows_) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return context_.scratch_bytes(flows_.exports.size() + flows_.blocks_arriving);
+    return scratch_bytes_of(state_.options, state_.blocks,
+                            flows_.exports.size() + flows_.blocks_arriving);
   }
   void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     std::byte* const leaving = scratch.data();
@@ -29,7 +30,7 @@ class Direct final : public Exchange {
     send_all(local, leaving);
     for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
       messages_.wait_for(s);
-      context_.observer().moved(flows_.incoming[s].count);
+      state_.observer.moved(flows_.incoming[s].count);
     }
     messages_.wait_for_sends();
     report.messages += messages_.messages();
@@ -53,7 +54,7 @@ class Direct final : public Exchange {
       std::byte* const packed = leaving + bytes_of(flow.first);
       local.finish(packed, bytes_of(flow.count));
       messages_.send(flow.rank, packed, bytes_of(flow.count));
-      context_.observer().moved(flow.count);
+      state_.observer.moved(flow.count);
     }
   }
   void store_all(LocalSlots& local, const std::byte* packed) const {
@@ -69,14 +70,14 @@ class Direct final : public Exchange {
     });
   }
   void note_in_use(std::uint64_t blocks) const {
-    if (observe::Trace* const trace = context_.observer().trace)
+    if (observe::Trace* const trace = state_.observer.trace)
       trace->counter("scratch in use", bytes_of(blocks));
   }
   [[nodiscard]] std::size_t bytes_of(std::uint64_t blocks) const {
-    return static_cast<std::size_t>(blocks) * context_.blocks.block_bytes;
+    return static_cast<std::size_t>(blocks) * state_.blocks.block_bytes;
   }
 
-  const ExchangeContext context_;
+  const plan::State& state_;
   const plan::Flows& flows_;
   AtOnce messages_;
   schedule::GrainOrder imports_;  ///< where blocks land in order
@@ -85,8 +86,8 @@ class Direct final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_direct(const ExchangeContext& context, const plan::Flows& flows) {
-  return std::make_unique<Direct>(context, flows);
+std::unique_ptr<Exchange> make_direct(const plan::State& state) {
+  return std::make_unique<Direct>(state);
 }
 
 }  // namespace valet::engine

@@ -6,9 +6,7 @@
 /// the work. So all methods give the same content of every occupied slot.
 
 #include "engine/local_slots.hpp"
-#include "mpi/channel.hpp"
-#include "observe/observer.hpp"
-#include "storage/node_memory.hpp"
+#include "plan/plan_state.hpp"
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 #include <valet/report.hpp>
@@ -48,27 +46,9 @@ class Exchange {
              scratch_blocks, std::max(waiting, blocks.least_scratch_blocks())));
 }
 
-/// What a method may use.
-struct ExchangeContext {
-  const mpi::Channel& channel;
-  Ledger& ledger;
-  const Options& options;
-  BlockTraits blocks;
-  const storage::NodeMemory& node;
-  std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
-  std::size_t kept_schedule_bytes = 0;  ///< likewise, for its part of a schedule of the root
-
-  [[nodiscard]] std::size_t scratch_bytes(std::uint64_t scratch_blocks) const {
-    return scratch_bytes_of(options, blocks, scratch_blocks);
-  }
-  /// Who watches what is sent and received.
-  [[nodiscard]] observe::Observer& observer() const { return *observe::observer_of(channel); }
-};
-
-/// Makes the method of the options. Allocates all it will need but scratch. Local; the context's
-/// references must outlive the result.
-[[nodiscard]] std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context,
-                                                      const plan::Flows& flows);
+/// Makes the method of the options. Allocates all it will need but scratch. Local; the plan must
+/// outlive the result.
+[[nodiscard]] std::unique_ptr<Exchange> make_exchange(const plan::State& state);
 /// The same of one method; make_ordered() of STREAM where blocks land in order.
 decltype(make_exchange) make_stream, make_ordered, make_direct, make_phased, make_cyclic;
 

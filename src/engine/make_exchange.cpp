@@ -4,10 +4,10 @@
 
 namespace valet::engine {
 
-std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context, const plan::Flows& flows) {
-  switch (context.options.method) {
+std::unique_ptr<Exchange> make_exchange(const plan::State& state) {
+  switch (state.options.method) {
 #define VALET_MAKE(C, name) \
-  case Method::name: return make_##name(context, flows);
+  case Method::name: return make_##name(state);
     VALET_METHODS(VALET_MAKE)
 #undef VALET_MAKE
     case Method::automatic: break;  // planning has replaced it

@@ -35,9 +35,9 @@
 
 namespace valet::engine {
 
-std::unique_ptr<Exchange> make_stream(const ExchangeContext& context, const plan::Flows& flows) {
-  if (flows.in_order()) return make_ordered(context, flows);
-  return std::make_unique<SlotExchange>(context, flows, SlotExchange::Policy{});
+std::unique_ptr<Exchange> make_stream(const plan::State& state) {
+  if (state.flows.in_order()) return make_ordered(state);
+  return std::make_unique<SlotExchange>(state, SlotExchange::Policy{});
 }
 
 }  // namespace valet::engine

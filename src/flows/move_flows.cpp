@@ -47,16 +47,9 @@ struct Storages {
 class plan::Executor {
  public:
   explicit Executor(plan::State& state)
-      : context_{state.channel,
-                 state.ledger,
-                 state.options,
-                 state.blocks,
-                 state.node(),
-                 state.schedule_bytes,
-                 state.kept_schedule_bytes},
-        state_(state),
+      : state_(state),
         flows_(state.flows),
-        exchange_(make_exchange(context_, flows_)),
+        exchange_(engine::make_exchange(state)),
         free_(state.ledger, slots_to_track()) {
     if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows_);
   }
@@ -78,7 +71,7 @@ class plan::Executor {
     }
     if (has_own_) return;
     own_origins_ = {};
-    own_origins_ = Array<SlotIndex>(context_.ledger, slots_to_track());
+    own_origins_ = Array<SlotIndex>(state_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
     state_.take_scratch(bytes, &backend);
     scratch_ = state_.memory.scratch_beside(backend.contiguous_data(), bytes).first(bytes);
@@ -91,23 +84,23 @@ class plan::Executor {
     StorageBackend& backend = guard ? *guard : storage;
     const auto agree = [&](const char* consequence) {
       if (all.may_throw)
-        mpi::agree(context_.channel, guard ? guard->failure(consequence) : std::nullopt);
+        mpi::agree(state_.channel, guard ? guard->failure(consequence) : std::nullopt);
     };
     const double start = mpi::now();
-    observe::Trace* const trace = context_.observer().trace;
+    observe::Trace* const trace = state_.observer.trace;
     if (verification_) {
       const observe::Stage stage(backend, trace, "verify");
       using flows::BlockHash;
       if (all.may_throw)
         verification_->examine(
-            context_.channel, context_.ledger, backend, scratch_, guard.has_value(),
+            state_.channel, state_.ledger, backend, scratch_, guard.has_value(),
             [&] { return guard ? guard->failure(nothing_has_moved) : std::nullopt; });
       verification_->before(backend, scratch_,
                             all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
       agree(nothing_has_moved);
     }
     const double begin = mpi::now();
-    engine::LocalSlots local(flows_, backend, free_, origins_, trace, &context_.node);
+    engine::LocalSlots local(flows_, backend, free_, origins_, trace, &state_.node());
     exchange(backend, local, report);
     const double exchanged = mpi::now();
     {
@@ -128,7 +121,7 @@ class plan::Executor {
     if (guard)
       if (auto failure = guard->failure("every block has moved, but is not verified"))
         diagnostic = std::move(failure);
-    mpi::agree(context_.channel, diagnostic);
+    mpi::agree(state_.channel, diagnostic);
     report.verified = true;
     report.verify_seconds = (begin - start) + (mpi::now() - moved);
   }
@@ -141,7 +134,7 @@ class plan::Executor {
 
   void exchange(StorageBackend& backend, engine::LocalSlots& local, Report& report) {
     const observe::Stage stage(backend, local.trace(), "exchange");
-    const double waited = context_.observer().waiting_seconds;
+    const double waited = state_.observer.waiting_seconds;
     try {
       exchange_->run(local, scratch_, report);
     } catch (...) {
@@ -150,11 +143,10 @@ class plan::Executor {
       state_.memory.leak_scratch();
       throw;
     }
-    report.waiting_seconds = context_.observer().waiting_seconds - waited;
-    if (observe::ProgressMeter* const progress = context_.observer().progress) progress->finish();
+    report.waiting_seconds = state_.observer.waiting_seconds - waited;
+    if (observe::ProgressMeter* const progress = state_.observer.progress) progress->finish();
   }
 
-  const engine::ExchangeContext context_;
   plan::State& state_;
   const plan::Flows& flows_;
   std::unique_ptr<engine::Exchange> exchange_;

@@ -14,24 +14,25 @@ namespace {
 /// nothing. tests/model/ordered.pml checks it for all small transfer matrices.
 class OrderedExchange final : public Exchange, public Participant {
  public:
-  OrderedExchange(const ExchangeContext& context, const plan::Flows& flows)
-      : context_(context),
-        sizes_(
-            schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
-        transport_(context.channel, context.ledger, context.node,
-                   {.receives = OrderedReceiver::receives(context.options, flows),
+  explicit OrderedExchange(const plan::State& state)
+      : state_(state),
+        sizes_(schedule::ordered_sizes(limits_of(state), state.flows.any.in_wait,
+                                       state.flows.any.shift)),
+        transport_(state.channel, state.ledger, state.node(),
+                   {.receives = OrderedReceiver::receives(state.options, state.flows),
                     .sends = SlotSender::sends(sizes_.messages),
                     .signals = SlotSender::signals}),
-        receiver_(context, flows, sizes_, transport_, sender_),
-        sender_(context, flows, sizes_.messages, transport_, false) {}
+        receiver_(state, sizes_, transport_, sender_),
+        sender_(state, sizes_.messages, transport_, false) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return context_.scratch_bytes(receiver_.scratch_blocks() + sizes_.send_blocks());
+    return scratch_bytes_of(state_.options, state_.blocks,
+                            receiver_.scratch_blocks() + sizes_.send_blocks());
   }
   void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     local_ = &local;
     receiver_.start(scratch.data());
-    sender_.start(scratch.data() + receiver_.scratch_blocks() * context_.blocks.block_bytes);
+    sender_.start(scratch.data() + receiver_.scratch_blocks() * state_.blocks.block_bytes);
     transport_.run(*this);
     transport_.report_to(report);
   }
@@ -68,7 +69,7 @@ class OrderedExchange final : public Exchange, public Participant {
     return any;
   }
 
-  const ExchangeContext context_;
+  const plan::State& state_;
   schedule::OrderedSizes sizes_;
   CreditTransport transport_;
   OrderedReceiver receiver_;
@@ -78,8 +79,8 @@ class OrderedExchange final : public Exchange, public Participant {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_ordered(const ExchangeContext& context, const plan::Flows& flows) {
-  return std::make_unique<OrderedExchange>(context, flows);
+std::unique_ptr<Exchange> make_ordered(const plan::State& state) {
+  return std::make_unique<OrderedExchange>(state);
 }
 
 }  // namespace valet::engine

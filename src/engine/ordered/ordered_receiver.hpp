@@ -17,23 +17,22 @@ namespace valet::engine {
 /// their holes in that order, as these are left.
 class OrderedReceiver {
  public:
-  OrderedReceiver(const ExchangeContext& context, const plan::Flows& flows,
-                  const schedule::OrderedSizes& sizes, CreditTransport& transport,
-                  const SlotSender& sender)
-      : context_(context),
-        flows_(flows),
+  OrderedReceiver(const plan::State& state, const schedule::OrderedSizes& sizes,
+                  CreditTransport& transport, const SlotSender& sender)
+      : state_(state),
+        flows_(state.flows),
         sizes_(sizes),
         transport_(transport),
         sender_(sender),
-        block_bytes_(context.blocks.block_bytes),
-        imports_(context.ledger, flows.incoming.size(), flows.any.grain),
-        holes_(context.ledger, flows),
+        block_bytes_(state.blocks.block_bytes),
+        imports_(state.ledger, flows_.incoming.size(), flows_.any.grain),
+        holes_(state.ledger, flows_),
         messages_(
-            context.ledger,
-            list_length(context.options, context.blocks, flows, sizes, context.node.own().size()),
+            state.ledger,
+            list_length(state.options, state.blocks, flows_, sizes, state.node().own().size()),
             block_bytes_),
-        posted_(receives(context.options, flows), Posted{}, context.ledger),
-        of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
+        posted_(receives(state.options, flows_), Posted{}, state.ledger),
+        of_source_(flows_.incoming.size(), std::uint8_t{0}, state.ledger) {}
   /// Receive requests that it needs of a transport: MPI looks at all of them for each event.
   [[nodiscard]] static std::size_t receives(const Options& options, const plan::Flows& flows) {
     return std::min(static_cast<std::size_t>(options.stream.window),
@@ -60,7 +59,7 @@ class OrderedReceiver {
 
   /// Starts an execution; `memory` has scratch_blocks() for the blocks that wait.
   void start(std::byte* memory) {
-    const std::span<std::byte> node = context_.node.own();
+    const std::span<std::byte> node = state_.node().own();
     aside_ = {memory, flows_.any.shift, Into::aside, true};
     own_room_ =
         WaitingRoom(memory + aside_.count * block_bytes_, sizes_.waiting_blocks, block_bytes_);
@@ -104,7 +103,7 @@ class OrderedReceiver {
   void received(std::size_t index) {
     Posted& posted = posted_[index];
     CreditedMessage& arrived = messages_[posted.message];
-    context_.observer().moved(arrived.count);
+    state_.observer.moved(arrived.count);
     arrived.arrived = true;
     --of_source_[posted.flow];
     --in_flight_;
@@ -175,7 +174,7 @@ class OrderedReceiver {
     if (data == nullptr || credited_ < flows_.any.shift) return false;
     if (blocks_in_rooms_ > 0) return false;  // those come before
     schedule::FlowRun next = next_imports(false);
-    if (transport_.is_written_by(flows_.incoming[next.flow].rank)) return false;
+    if (transport_.node().is_written_by(flows_.incoming[next.flow].rank)) return false;
     // Two on the way: one is received while the next one's slots are left.
     if (flows_.any.shift > 1) next.count = std::min(next.count, flows_.any.shift / 2);
     const storage::SlotRun run = holes_.next_run(next.count, blocks_left());
@@ -191,14 +190,14 @@ class OrderedReceiver {
   /// Whether the next imports should be received in their slots, soon: holes are long runs.
   [[nodiscard]] bool waits_for_slots(const LocalSlots& local) const {
     return flows_.any.shift > 0 && local.backend().contiguous_data() != nullptr &&
-           !transport_.is_written_by(flows_.incoming[imports_.front().flow].rank);
+           !transport_.node().is_written_by(flows_.incoming[imports_.front().flow].rank);
   }
   /// Credits the next of the first imports to where they wait for the last holes. What ranks of the
   /// node write goes through their memory first.
   bool credit_aside(std::size_t index) {
     const std::uint32_t flow = imports_.front().flow;
     if (credited_ >= flows_.any.shift || of_source_[flow] == schedule::most_credits_of_a_pair ||
-        transport_.is_written_by(flows_.incoming[flow].rank))
+        transport_.node().is_written_by(flows_.incoming[flow].rank))
       return false;
     schedule::FlowRun next = next_imports(false);
     next.count = std::min(next.count, flows_.any.shift - credited_);
@@ -208,14 +207,14 @@ class OrderedReceiver {
   bool credit_room(LocalSlots& local, std::size_t index, bool takes_less) {
     const std::uint32_t flow = imports_.front().flow;
     if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
-    const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
+    const bool on_node = transport_.node().is_written_by(flows_.incoming[flow].rank);
     const std::optional<Into> where =
         on_node ? messages_.choose_room(takes_less, node_room_.next(), renumber()) : Into::own;
     if (!where) return false;
     const Into into = *where;
     schedule::FlowRun next = next_imports(into == Into::node);
     if (on_node && into == Into::own)
-      next.count = std::min(next.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
+      next.count = std::min(next.count, schedule::listed_blocks(state_.blocks.pieces_per_block));
     WaitingRoom& room = room_of(into);
     if (into == Into::own) next.count = std::min(next.count, sizes_.messages.receive_blocks);
     next.count = std::min(next.count, room.blocks());
@@ -278,7 +277,7 @@ class OrderedReceiver {
                     {.count = static_cast<std::uint32_t>(next.count)});
   }
 
-  const ExchangeContext context_;
+  const plan::State& state_;
   const plan::Flows& flows_;
   const schedule::OrderedSizes sizes_;
   CreditTransport& transport_;

@@ -22,15 +22,14 @@ using schedule::PhaseScheduler;
 class CentralizedPhases final : public Phases {
  public:
   /// Every rank sends its free memory, what may wait there, and its row: destination, blocks.
-  CentralizedPhases(const ExchangeContext& context, const plan::Flows& flows,
-                    const PhaseStart& start, Report& report)
-      : channel_(context.channel), ledger_(context.ledger), report_(report) {
+  CentralizedPhases(const plan::State& state, const PhaseStart& start, Report& report)
+      : channel_(state.channel), ledger_(state.ledger), report_(report) {
     const double began = mpi::now();
     Vector<std::uint64_t> words(ledger_), all(ledger_);
-    words.reserve(2 + 2 * flows.outgoing.size());
+    words.reserve(2 + 2 * state.flows.outgoing.size());
     words.push_back(start.free);
     words.push_back(start.waiting_room);
-    for (const plan::Outgoing& flow : flows.outgoing) {
+    for (const plan::Outgoing& flow : state.flows.outgoing) {
       words.push_back(static_cast<std::uint64_t>(flow.rank));
       words.push_back(flow.count);
     }
@@ -50,12 +49,12 @@ class CentralizedPhases final : public Phases {
       for (const auto end = word + counts[source]; (word += 2) != end;)
         transfers.push_back({source, static_cast<std::uint32_t>(word[0]), word[1]});
     }
-    const PhasedOptions& options = context.options.phased;
+    const PhasedOptions& options = state.options.phased;
     scheduler_ = std::make_unique<PhaseScheduler>(
         ledger_, transfers, starts,
         schedule::PhaseOptions{options.heuristic, static_cast<std::uint64_t>(options.parking),
                                options.seed,
-                               most_pairs(ranks, transfers.size(), context.schedule_bytes)});
+                               most_pairs(ranks, transfers.size(), state.schedule_bytes)});
     report.solve_seconds = mpi::now() - gathered;
   }
 
@@ -106,9 +105,9 @@ class CentralizedPhases final : public Phases {
 
 }  // namespace
 
-std::unique_ptr<Phases> centralized_phases(const ExchangeContext& context, const plan::Flows& flows,
-                                           const PhaseStart& start, Report& report) {
-  return std::make_unique<CentralizedPhases>(context, flows, start, report);
+std::unique_ptr<Phases> centralized_phases(const plan::State& state, const PhaseStart& start,
+                                           Report& report) {
+  return std::make_unique<CentralizedPhases>(state, start, report);
 }
 
 }  // namespace valet::engine

@@ -28,11 +28,10 @@ using Key = KeyedCounts::Key;
 
 class DistributedPhases final : public Phases {
  public:
-  DistributedPhases(const ExchangeContext& context, const plan::Flows& flows,
-                    const PhaseStart& start)
-      : channel_(context.channel),
-        ledger_(context.ledger),
-        options_(context.options.phased),
+  DistributedPhases(const plan::State& state, const PhaseStart& start)
+      : channel_(state.channel),
+        ledger_(state.ledger),
+        options_(state.options.phased),
         own_(ledger_, options_.seed, self()),
         counts_(ledger_),
         giving_(ledger_),
@@ -41,13 +40,13 @@ class DistributedPhases final : public Phases {
         replacing_(ledger_),
         to_learn_(ledger_),
         replaced_now_(ledger_) {
-    own_.row.reserve(flows.outgoing.size());
-    own_.column.reserve(flows.incoming.size());
-    for (const plan::Outgoing& flow : flows.outgoing) {
+    own_.row.reserve(state.flows.outgoing.size());
+    own_.column.reserve(state.flows.incoming.size());
+    for (const plan::Outgoing& flow : state.flows.outgoing) {
       const auto target = static_cast<std::uint32_t>(flow.rank);
       own_.row.append({target, target}, flow.count);
     }
-    for (const plan::Incoming& flow : flows.incoming)
+    for (const plan::Incoming& flow : state.flows.incoming)
       own_.column.append({static_cast<std::uint32_t>(flow.rank), self()}, flow.count);
     if (options_.heuristic == Heuristic::continuous) begin_continuous(start);
   }
@@ -271,9 +270,8 @@ class DistributedPhases final : public Phases {
 
 }  // namespace
 
-std::unique_ptr<Phases> distributed_phases(const ExchangeContext& context, const plan::Flows& flows,
-                                           const PhaseStart& start) {
-  return std::make_unique<DistributedPhases>(context, flows, start);
+std::unique_ptr<Phases> distributed_phases(const plan::State& state, const PhaseStart& start) {
+  return std::make_unique<DistributedPhases>(state, start);
 }
 
 }  // namespace valet::engine

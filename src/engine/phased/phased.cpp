@@ -65,42 +65,40 @@ bool needs_announcements(const Options& options) {
 
 class Phased final : public Exchange, public Participant {
  public:
-  Phased(const ExchangeContext& context, const plan::Flows& flows)
-      : context_(context),
-        flows_(flows),
-        sizes_(schedule::phased_sizes(phased_limits(
-            context.options, context.blocks, flows, context.node, context.channel.size(),
-            context.schedule_bytes + context.kept_schedule_bytes))),
-        announces_(needs_announcements(context.options)),
-        memory_(context, flows, sizes_),
+  explicit Phased(const plan::State& state)
+      : state_(state),
+        flows_(state.flows),
+        sizes_(schedule::phased_sizes(
+            phased_limits(state, state.schedule_bytes + state.kept_schedule_bytes))),
+        announces_(needs_announcements(state.options)),
+        memory_(state, sizes_),
         transport_(
-            context.channel, context.ledger, context.node,
+            state.channel, state.ledger, state.node(),
             CreditTransport::RequestCounts{.receives = window,
                                            .sends = most_sending,
                                            .others = announces_ ? window + most_sending : 0}),
-        pieces_(context.ledger),
-        sent_(flows.outgoing.size(), 0, context.ledger),
-        reached_(flows.incoming.size(), Reached{}, context.ledger) {
+        pieces_(state.ledger),
+        sent_(flows_.outgoing.size(), 0, state.ledger),
+        reached_(flows_.incoming.size(), Reached{}, state.ledger) {
     if (sizes_.send_buffers == 0)
-      pieces_.reserve(static_cast<std::size_t>(sizes_.send_blocks) *
-                      context.blocks.pieces_per_block);
-    if (keeps_schedule(context.options))
-      kept_.emplace(context.ledger, context.kept_schedule_bytes + schedule::free_for_schedule);
+      pieces_.reserve(static_cast<std::size_t>(sizes_.send_blocks) * state.blocks.pieces_per_block);
+    if (keeps_schedule(state.options))
+      kept_.emplace(state.ledger, state.kept_schedule_bytes + schedule::free_for_schedule);
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return context_.scratch_bytes(sizes_.scratch_blocks());
+    return scratch_bytes_of(state_.options, state_.blocks, sizes_.scratch_blocks());
   }
   void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     local_ = &local;
     report_ = &report;
     memory_.start(scratch.data());
-    buffers_ = scratch.data() + sizes_.scratch_slots * context_.blocks.block_bytes;
+    buffers_ = scratch.data() + sizes_.scratch_slots * state_.blocks.block_bytes;
     std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
     for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
-    PhaseMoves moves(context_.ledger);
+    PhaseMoves moves(state_.ledger);
     moves_ = &moves;
-    const bool is_kept = kept_ && kept_->is_complete(context_.channel);
+    const bool is_kept = kept_ && kept_->is_complete(state_.channel);
     const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases();
     phases_ = is_kept ? &*kept_ : made.get();
     observe::Trace* const trace = local.trace();
@@ -140,7 +138,7 @@ class Phased final : public Exchange, public Participant {
     std::uint64_t blocks = memory_.scratch_in_use();
     for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
       if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].pair_run.count;
-    return blocks * context_.blocks.block_bytes;
+    return blocks * state_.blocks.block_bytes;
   }
 
  private:
@@ -167,24 +165,24 @@ class Phased final : public Exchange, public Participant {
 
   [[nodiscard]] PhaseStart start_of_phase() const {
     PhaseStart start{.free = memory_.free(*local_), .waiting_room = memory_.waiting_room()};
-    if (context_.options.phased.available_bytes && start.free > 0) {
+    if (state_.options.phased.available_bytes && start.free > 0) {
       const std::uint64_t available =
-          context_.options.phased.available_bytes() / context_.blocks.block_bytes;
+          state_.options.phased.available_bytes() / state_.blocks.block_bytes;
       start.free = std::clamp<std::uint64_t>(available, 1, start.free);
     }
     return start;
   }
   [[nodiscard]] std::unique_ptr<Phases> make_phases() const {
-    if (context_.options.phased.scheduler == Scheduler::centralized)
-      return centralized_phases(context_, flows_, start_of_phase(), *report_);
-    return distributed_phases(context_, flows_, start_of_phase());
+    if (state_.options.phased.scheduler == Scheduler::centralized)
+      return centralized_phases(state_, start_of_phase(), *report_);
+    return distributed_phases(state_, start_of_phase());
   }
   /// Moves what a phase moves, which fits the free slots, and counts it down.
   void run_phase(std::uint64_t phase) {
     to_come_ = moves_->receives.sum();
     to_send_ = moves_->sends.sum();
     // Sources behind this rank first, so that nobody is everybody's first.
-    next_source_ = moves_->receives.find_peer(static_cast<std::uint32_t>(context_.channel.rank()));
+    next_source_ = moves_->receives.find_peer(static_cast<std::uint32_t>(state_.channel.rank()));
     transport_.set_credit_tag(credit_tag(phase));
     transport_.run(*this);
     transport_.report_to(*report_);
@@ -209,19 +207,20 @@ class Phased final : public Exchange, public Participant {
     const std::size_t f = flow_from(flows_.incoming, source);
     const bool is_flow = f < flows_.incoming.size() && flows_.incoming[f].rank == source;
     if (is_flow) most = std::min<std::uint64_t>(most, flows_.incoming[f].message_blocks);
-    const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(source));
+    const storage::SlotRun run =
+        memory_.take_scratch(most, transport_.node().is_written_by(source));
     if (run.count == 0) return false;
     PostedReceive& posted = posted_[k];
     posted = {.source = s, .run = run, .parts = announces_ ? 2 : 1};
     if (announces_) {
-      mpi::post_receive(context_.channel, &posted.pair_run, sizeof(PairRun), source,
+      mpi::post_receive(state_.channel, &posted.pair_run, sizeof(PairRun), source,
                         mpi::tag_pair_run, transport_.other(k));
     } else {
-      posted.pair_run = {context_.channel.rank(), source, reached_[f].blocks, run.count};
+      posted.pair_run = {state_.channel.rank(), source, reached_[f].blocks, run.count};
       posted.cursor = cursor_of(posted.pair_run);
     }
     std::byte* const memory = memory_.memory(run.first);
-    const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
+    const std::uint64_t bytes = run.count * state_.blocks.block_bytes;
     local_->finish(memory, bytes);
     transport_.give(k, source, memory, bytes, {.count = static_cast<std::uint32_t>(run.count)});
     blocks -= run.count;
@@ -256,8 +255,8 @@ class Phased final : public Exchange, public Participant {
       moves_->receives.counts[posted.source] += credited - pair_run.count;
     }
     to_come_ -= pair_run.count;
-    if (pair_run.target == context_.channel.rank()) {
-      context_.observer().moved(pair_run.count);
+    if (pair_run.target == state_.channel.rank()) {
+      state_.observer.moved(pair_run.count);
       memory_.arrived(*local_, run, announces_ ? cursor_of(pair_run) : posted.cursor);
     } else {
       memory_.arrived_to_wait(*local_, run, pair_run);
@@ -278,11 +277,11 @@ class Phased final : public Exchange, public Participant {
     to_send_ -= pair_run.count;
     ++sending_;
     if (announces_)
-      mpi::post_send(context_.channel, &message.pair_run, sizeof(PairRun), rank, mpi::tag_pair_run,
+      mpi::post_send(state_.channel, &message.pair_run, sizeof(PairRun), rank, mpi::tag_pair_run,
                      transport_.other(window + k));
-    const std::uint64_t bytes = pair_run.count * context_.blocks.block_bytes;
+    const std::uint64_t bytes = pair_run.count * state_.blocks.block_bytes;
     if (message.is_own()) {
-      context_.observer().moved(pair_run.count);
+      state_.observer.moved(pair_run.count);
     } else {  // what leaves once is counted already
       report_->blocks_sent += pair_run.count;
       report_->bytes_sent += bytes;
@@ -293,7 +292,7 @@ class Phased final : public Exchange, public Participant {
     }
     message.in_place = send_in_place(message, rank, k);
     if (message.in_place) return;
-    std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
+    std::byte* const buffer = buffers_ + k * sizes_.send_blocks * state_.blocks.block_bytes;
     gather(message, buffer);
     local_->finish(buffer, bytes);
     transport_.send(k, rank, buffer, bytes);
@@ -307,7 +306,7 @@ class Phased final : public Exchange, public Participant {
     if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == target &&
         sent_[f] < flows_.outgoing[f].count) {
       const plan::Outgoing& flow = flows_.outgoing[f];
-      message.pair_run = {target, context_.channel.rank(), sent_[f],
+      message.pair_run = {target, state_.channel.rank(), sent_[f],
                           std::min<std::uint64_t>(most, flow.count - sent_[f])};
       message.slots = local_->exports(flow, sent_[f], message.pair_run.count);
       sent_[f] = static_cast<SlotIndex>(sent_[f] + message.pair_run.count);
@@ -337,7 +336,7 @@ class Phased final : public Exchange, public Participant {
     local_->backend().finish_all();  // they may be on their way into these slots
     pieces_.pieces.clear();
     memory_.list_waiting(*local_, message.entry, message.pair_run.count, pieces_.pieces);
-    transport_.send(k, rank, pieces_, message.pair_run.count * context_.blocks.block_bytes);
+    transport_.send(k, rank, pieces_, message.pair_run.count * state_.blocks.block_bytes);
     return true;
   }
   void sent(const Sending& message) {
@@ -357,7 +356,7 @@ class Phased final : public Exchange, public Participant {
     return k < end ? k : most_sending;
   }
 
-  const ExchangeContext context_;
+  const plan::State& state_;
   const plan::Flows& flows_;
   const schedule::PhasedSizes sizes_;
   const bool announces_;  ///< senders say what a message has
@@ -386,8 +385,8 @@ class Phased final : public Exchange, public Participant {
 
 }  // namespace
 
-std::unique_ptr<Exchange> make_phased(const ExchangeContext& context, const plan::Flows& flows) {
-  return std::make_unique<Phased>(context, flows);
+std::unique_ptr<Exchange> make_phased(const plan::State& state) {
+  return std::make_unique<Phased>(state);
 }
 
 }  // namespace valet::engine

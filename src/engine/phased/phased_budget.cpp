@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/phased/phased_budget.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/partition_index.hpp"
 #include "engine/phased/phases.hpp"
 #include "mpi/agreement.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <string>
 
 namespace valet::engine {
 namespace {
@@ -80,42 +80,37 @@ Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& lim
   const bool has_schedule = schedule.least_bytes > 0;
   if (!has_schedule && schedule::phased_list_charge(limits) == 0)
     return plan::budget_below_blocks(state);
-  std::string text = "method phased";
-  if (has_schedule)
-    text += " with the centralized scheduler";
-  else
-    text += " keeps lists of " +
-            (limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
-                                : std::to_string(limits.neighbours) + " neighbours") +
-            ", and";
-  text.append(" needs a budget of ").append(mpi::enough_mark).append(" bytes");
-  text += has_schedule ? ", for its lists and the " + std::to_string(schedule.transfers) +
-                             " transfers of all ranks"
-                       : " for them";
   const std::uint64_t budget = state.page_budget ? state.page_budget->whole : limits.budget_bytes;
-  text += "; the budget is " + std::to_string(budget) + " bytes; raise budget_bytes";
   if (has_schedule)
-    text += " or take the distributed scheduler";
-  else if (limits.blocks_wait)
-    text += " or take parking 0 and a heuristic other than continuous";
-  return {ErrorCode::budget_too_small, text};
+    return diagnose(ErrorCode::budget_too_small,
+                    "method phased with the centralized scheduler needs a budget of ",
+                    mpi::enough_mark, " bytes, for its lists and the ", schedule.transfers,
+                    " transfers of all ranks; the budget is ", budget,
+                    " bytes; raise budget_bytes or take the distributed scheduler");
+  const bool waits = limits.blocks_wait;
+  return diagnose(ErrorCode::budget_too_small, "method phased keeps lists of ", waits ? "all " : "",
+                  waits ? limits.ranks : limits.neighbours,
+                  waits ? " ranks, for any may park" : " neighbours", ", and needs a budget of ",
+                  mpi::enough_mark, " bytes for them; the budget is ", budget,
+                  " bytes; raise budget_bytes",
+                  waits ? " or take parking 0 and a heuristic other than continuous" : "");
 }
 
 }  // namespace
 
-schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
-                                     const plan::Flows& flows, const storage::NodeMemory& node,
-                                     int ranks, std::size_t reserved_bytes) {
+schedule::PhasedLimits phased_limits(const plan::State& state, std::size_t reserved_bytes) {
+  const plan::Flows& flows = state.flows;
+  const storage::NodeMemory& node = state.node();
   schedule::PhasedLimits limits =
-      schedule::phased_limits(options, blocks, flows.exports.size(), reserved_bytes);
+      schedule::phased_limits(state.options, state.blocks, flows.exports.size(), reserved_bytes);
   limits.arriving = flows.blocks_arriving;
   limits.node_bytes = node.own().size();
   // An extra slot takes an entry of a list and a bit besides.
   limits.shared_bytes = limits.node_bytes + node.mapped_bytes() +
-                        limits.node_bytes / blocks.block_bytes * (sizeof(SlotIndex) + 1);
+                        limits.node_bytes / state.blocks.block_bytes * (sizeof(SlotIndex) + 1);
   limits.slots = flows.slots;
   limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
-  limits.ranks = static_cast<std::uint64_t>(ranks);
+  limits.ranks = static_cast<std::uint64_t>(state.channel.size());
   limits.slot_bytes = unused_slot_bytes(flows);
   return limits;
 }
@@ -140,8 +135,7 @@ std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, cons
 void reserve_schedule(plan::State& state) {
   const Options& options = state.options;
   if (options.method != Method::phased) return;
-  const schedule::PhasedLimits limits =
-      phased_limits(options, state.blocks, state.flows, state.node(), state.channel.size(), 0);
+  const schedule::PhasedLimits limits = phased_limits(state, 0);
   const std::uint64_t least =
       std::max<std::uint64_t>(state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
                               schedule::phased_least_budget(limits));

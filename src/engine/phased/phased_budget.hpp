@@ -8,13 +8,10 @@
 
 namespace valet::engine {
 
-/// What decides how the scratch of this rank is divided.
-/// @param node            Memory shared inside the node; it comes off the budget.
+/// What decides how the scratch of this rank is divided; memory shared inside the node comes off
+/// the budget.
 /// @param reserved_bytes  Part of the budget, for the schedule that the root makes.
-[[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
-                                                   const BlockTraits& blocks,
-                                                   const plan::Flows& flows,
-                                                   const storage::NodeMemory& node, int ranks,
+[[nodiscard]] schedule::PhasedLimits phased_limits(const plan::State& state,
                                                    std::size_t reserved_bytes);
 
 /// The most pairs of ranks that the root's schedule of so many transfers has room for within these

@@ -28,16 +28,15 @@ struct PairRun {
 
 class PhasedMemory {
  public:
-  PhasedMemory(const ExchangeContext& context, const plan::Flows& flows,
-               const schedule::PhasedSizes& sizes)
-      : flows_(flows),
-        block_bytes_(context.blocks.block_bytes),
+  PhasedMemory(const plan::State& state, const schedule::PhasedSizes& sizes)
+      : flows_(state.flows),
+        block_bytes_(state.blocks.block_bytes),
         most_waiting_(sizes.most_waiting),
         node_slots_(sizes.node_slots),
-        node_memory_(context.node.own().data()),
-        scratch_free_(context.ledger, sizes.extra_slots()),
-        cursors_(context.ledger, static_cast<std::size_t>(sizes.extra_slots())),
-        waiting_(context.ledger) {
+        node_memory_(state.node().own().data()),
+        scratch_free_(state.ledger, sizes.extra_slots()),
+        cursors_(state.ledger, static_cast<std::size_t>(sizes.extra_slots())),
+        waiting_(state.ledger) {
     waiting_.reserve(static_cast<std::size_t>(most_waiting_));
   }
 

@@ -50,13 +50,11 @@ class Phases {
 };
 
 /// Phases that the ranks negotiate among neighbours. Collective where a root has a say.
-[[nodiscard]] std::unique_ptr<Phases> distributed_phases(const ExchangeContext& context,
-                                                         const plan::Flows& flows,
+[[nodiscard]] std::unique_ptr<Phases> distributed_phases(const plan::State& state,
                                                          const PhaseStart& start);
 /// Phases that a root makes from the whole matrix. Collective: gathers. Counts the seconds of its
 /// parts in `report`.
-[[nodiscard]] std::unique_ptr<Phases> centralized_phases(const ExchangeContext& context,
-                                                         const plan::Flows& flows,
+[[nodiscard]] std::unique_ptr<Phases> centralized_phases(const plan::State& state,
                                                          const PhaseStart& start, Report& report);
 
 /// Gives every rank its entries of a list. Collective.

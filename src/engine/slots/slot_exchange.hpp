@@ -21,25 +21,25 @@ class SlotExchange : public Exchange, public Participant {
     std::size_t most_ahead = 0;
     std::size_t others = 0;  ///< requests of its own
   };
-  SlotExchange(const ExchangeContext& context, const plan::Flows& flows, const Policy& policy)
-      : context_(context),
-        sizes_(schedule::stream_sizes(limits_of(context, flows))),
-        transport_(context.channel, context.ledger, context.node,
-                   {.receives = SlotReceiver::receives(context.options),
+  SlotExchange(const plan::State& state, const Policy& policy)
+      : state_(state),
+        sizes_(schedule::stream_sizes(limits_of(state))),
+        transport_(state.channel, state.ledger, state.node(),
+                   {.receives = SlotReceiver::receives(state.options),
                     .sends = SlotSender::sends(sizes_),
                     .signals = SlotSender::signals,
                     .others = policy.others}),
-        receiver_(context, flows, sizes_, transport_, policy.is_limited),
-        sender_(context, flows, sizes_, transport_, policy.is_limited, policy.most_ahead) {}
+        receiver_(state, sizes_, transport_, policy.is_limited),
+        sender_(state, sizes_, transport_, policy.is_limited, policy.most_ahead) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return context_.scratch_bytes(sizes_.scratch_blocks());
+    return scratch_bytes_of(state_.options, state_.blocks, sizes_.scratch_blocks());
   }
   void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     local_ = &local;
     patience_.emplace(std::max(sizes_.receive_blocks, sizes_.node_blocks));
     const std::size_t receive_bytes = static_cast<std::size_t>(sizes_.receive_blocks) *
-                                      sizes_.receive_buffers * context_.blocks.block_bytes;
+                                      sizes_.receive_buffers * state_.blocks.block_bytes;
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receive_bytes);
     start(local);
@@ -87,7 +87,7 @@ class SlotExchange : public Exchange, public Participant {
   /// Lets everything move; a policy may do more.
   virtual void move(Report& /*report*/) { transport_.run(*this); }
 
-  const ExchangeContext context_;
+  const plan::State& state_;
   const schedule::StreamSizes sizes_;
   CreditTransport transport_;
   SlotReceiver receiver_;

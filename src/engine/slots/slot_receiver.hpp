@@ -17,19 +17,18 @@ namespace valet::engine {
 class SlotReceiver {
  public:
   /// @param is_limited  Credits are given up to what allow() says, not for whole flows.
-  SlotReceiver(const ExchangeContext& context, const plan::Flows& flows,
-               const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited)
-      : context_(context),
-        flows_(flows),
+  SlotReceiver(const plan::State& state, const schedule::StreamSizes& sizes,
+               CreditTransport& transport, bool is_limited)
+      : state_(state),
         sizes_(sizes),
         transport_(transport),
-        block_bytes_(context.blocks.block_bytes),
-        incoming_(context.ledger, flows.incoming, context.channel.rank(), is_limited),
-        sources_(flows.incoming.size(), Source{}, context.ledger),
-        posted_(receives(context.options), PostedReceive{}, context.ledger),
-        idle_buffers_(context.ledger),
-        idle_node_buffers_(context.ledger),
-        to_credit_(context.ledger, flows.incoming.size()) {
+        block_bytes_(state.blocks.block_bytes),
+        incoming_(state.ledger, state.flows.incoming, state.channel.rank(), is_limited),
+        sources_(state.flows.incoming.size(), Source{}, state.ledger),
+        posted_(receives(state.options), PostedReceive{}, state.ledger),
+        idle_buffers_(state.ledger),
+        idle_node_buffers_(state.ledger),
+        to_credit_(state.ledger, state.flows.incoming.size()) {
     idle_buffers_.reserve(sizes.receive_buffers);
     idle_node_buffers_.reserve(sizes.node_buffers);
   }
@@ -41,7 +40,7 @@ class SlotReceiver {
   /// Starts an execution; `buffers` has the memory of all receive buffers.
   void start(std::byte* buffers) {
     buffers_ = buffers;
-    blocks_left_ = flows_.blocks_arriving;
+    blocks_left_ = state_.flows.blocks_arriving;
     idle_buffers_.clear();
     to_credit_.clear();
     for (std::size_t b = sizes_.receive_buffers; b-- > 0;)
@@ -52,7 +51,7 @@ class SlotReceiver {
     incoming_.allow_nothing();
     for (std::uint32_t s = 0; s < incoming_.size(); ++s) {
       const plan::Incoming& flow = incoming_[s];
-      sources_[s] = Source{0, flow.cursor, 0, transport_.is_written_by(flow.rank)};
+      sources_[s] = Source{0, flow.cursor, 0, transport_.node().is_written_by(flow.rank)};
       queue_for_credit(s);
     }
   }
@@ -84,7 +83,7 @@ class SlotReceiver {
     post(local, index);
     Source& source = sources_[s];
     source.credited = static_cast<std::uint32_t>(source.credited + posted.size);
-    source.cursor = flows_.advance(source.cursor, posted.size);
+    source.cursor = state_.flows.advance(source.cursor, posted.size);
     ++source.in_flight;
     queue_for_credit(s);
     return true;
@@ -129,13 +128,13 @@ class SlotReceiver {
   [[nodiscard]] bool better_waits(FreesSoon&& frees_soon) const {
     if (held_ == 0) return false;
     return std::ranges::any_of(posted_, [&](const PostedReceive& posted) {
-      return posted.arrived && frees_soon(flows_.final_run(posted.cursor, 1).first);
+      return posted.arrived && frees_soon(state_.flows.final_run(posted.cursor, 1).first);
     });
   }
   /// The message of a receive request is there.
   void received(LocalSlots& local, std::size_t index) {
     PostedReceive& posted = posted_[index];
-    context_.observer().moved(posted.size);
+    state_.observer.moved(posted.size);
     Source& source = sources_[posted.source];
     const bool was_queued = source.in_flight < schedule::most_credits_of_a_pair;
     --source.in_flight;
@@ -195,7 +194,7 @@ class SlotReceiver {
   }
   [[nodiscard]] std::byte* memory_of(const PostedReceive& posted) const {
     return posted.into == Into::node_buffer
-               ? context_.node.own().data() + posted.buffer * sizes_.node_buffer_bytes
+               ? transport_.node().own().data() + posted.buffer * sizes_.node_buffer_bytes
                : buffers_ + posted.buffer * sizes_.receive_blocks * block_bytes_;
   }
   [[nodiscard]] Vector<std::uint32_t>& idle_of(const PostedReceive& posted) {
@@ -228,7 +227,7 @@ class SlotReceiver {
     const storage::SlotSet& free = local.free();
     storage::SlotRun final_run;
     if (contiguous) {
-      final_run = flows_.final_run(source.cursor, most);
+      final_run = state_.flows.final_run(source.cursor, most);
       final_run.count = free.contains(final_run.first)
                             ? free.next_run(final_run.first, final_run.count).count
                             : 0;
@@ -285,20 +284,19 @@ class SlotReceiver {
     const std::uint64_t stored = local.store(memory_of(posted) + posted.offset * block_bytes_,
                                              posted.cursor, posted.size, misplace);
     blocks_left_ -= stored;
-    posted.cursor = flows_.advance(posted.cursor, stored);
+    posted.cursor = state_.flows.advance(posted.cursor, stored);
     posted.offset = static_cast<std::uint32_t>(posted.offset + stored);
     posted.size = static_cast<std::uint32_t>(posted.size - stored);
     if (posted.size > 0) return false;
     Vector<std::uint32_t>& idle = idle_of(posted);
     // The host takes the one used last, which is in its cache. Kernels may read that one still, so
     // there it is taken last.
-    idle.insert(context_.blocks.reachable_by_host ? idle.end() : idle.begin(), posted.buffer);
+    idle.insert(state_.blocks.reachable_by_host ? idle.end() : idle.begin(), posted.buffer);
     posted = PostedReceive{};
     return true;
   }
 
-  const ExchangeContext context_;
-  const plan::Flows& flows_;
+  const plan::State& state_;
   const schedule::StreamSizes sizes_;
   CreditTransport& transport_;
   std::size_t block_bytes_;

@@ -16,32 +16,30 @@ std::size_t listed_pieces(const BlockTraits& blocks, const schedule::StreamSizes
 
 }  // namespace
 
-SlotSender::SlotSender(const ExchangeContext& context, const plan::Flows& flows,
-                       const schedule::StreamSizes& sizes, CreditTransport& transport,
-                       bool is_limited, std::size_t most_ahead)
-    : context_(context),
-      flows_(flows),
+SlotSender::SlotSender(const plan::State& state, const schedule::StreamSizes& sizes,
+                       CreditTransport& transport, bool is_limited, std::size_t most_ahead)
+    : state_(state),
       sizes_(sizes),
       transport_(transport),
-      block_bytes_(context.blocks.block_bytes),
-      outgoing_(context.ledger, flows.outgoing, context.channel.rank(), is_limited),
-      destinations_(flows.outgoing.size(), Destination{}, context.ledger),
-      messages_(sends(sizes), SentMessage{}, context.ledger),
-      idle_(context.ledger),
-      idle_unstaged_(context.ledger),
-      credited_(context.ledger),
-      pieces_(context.ledger),
-      to_stage_(context.ledger, flows.outgoing.size()),
+      block_bytes_(state.blocks.block_bytes),
+      outgoing_(state.ledger, state.flows.outgoing, state.channel.rank(), is_limited),
+      destinations_(state.flows.outgoing.size(), Destination{}, state.ledger),
+      messages_(sends(sizes), SentMessage{}, state.ledger),
+      idle_(state.ledger),
+      idle_unstaged_(state.ledger),
+      credited_(state.ledger),
+      pieces_(state.ledger),
+      to_stage_(state.ledger, state.flows.outgoing.size()),
       most_ahead_(most_ahead),
-      node_credits_(context.ledger) {
-  const std::span<const int> on_node = context.channel.node_ranks();
+      node_credits_(state.ledger) {
+  const std::span<const int> on_node = state.channel.node_ranks();
   for (std::uint32_t d = 0; d < outgoing_.size(); ++d)
     destinations_[d].is_on_node = std::ranges::binary_search(on_node, outgoing_[d].rank);
   idle_.reserve(sizes.send_buffers);
   idle_unstaged_.reserve(unstaged_messages);
   credited_.reserve(destinations_.size());
-  if (context.node.shares()) node_credits_.reserve(node_credits_kept());
-  if (!stages()) pieces_.reserve(listed_pieces(context.blocks, sizes));
+  if (state.node().shares()) node_credits_.reserve(node_credits_kept());
+  if (!stages()) pieces_.reserve(listed_pieces(state.blocks, sizes));
 }
 
 std::uint64_t SlotSender::state_bytes(const BlockTraits& blocks, const schedule::StreamSizes& sizes,
@@ -60,7 +58,7 @@ std::byte* SlotSender::buffer(std::uint8_t message) const {
 
 void SlotSender::start(std::byte* buffers) {
   buffers_ = buffers;
-  blocks_left_ = flows_.exports.size();
+  blocks_left_ = state_.flows.exports.size();
   blocks_uncredited_ = blocks_left_;
   for (Destination& destination : destinations_)
     destination = Destination{.is_on_node = destination.is_on_node};
@@ -87,7 +85,7 @@ bool SlotSender::has_sent(int rank) const {
 void SlotSender::queue_for_staging(std::uint32_t d) {
   Destination& destination = destinations_[d];
   if (!stages() || destination.queued || destination.staged == outgoing_.limit(d)) return;
-  if (transport_.writes_to(outgoing_[d].rank)) return;
+  if (transport_.node().of(outgoing_[d].rank) != nullptr) return;
   to_stage_.push(d, destination.staged, outgoing_[d].count);
   destination.queued = true;
 }
@@ -128,7 +126,7 @@ bool SlotSender::write_to_node(LocalSlots& local) {
   local.gather(local.exports(outgoing_[d], destination.sent, credit.count),
                transport_.memory_of(outgoing_[d].rank, credit), credit.past_cache != 0);
   transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
-  context_.observer().moved(credit.count);
+  state_.observer.moved(credit.count);
   destination.sent = destination.staged =
       static_cast<std::uint32_t>(destination.sent + credit.count);
   blocks_left_ -= credit.count;
@@ -151,7 +149,7 @@ std::size_t SlotSender::next_to_serve() const {
       if (transport_.can_send(destination.first_message)) return k;
       continue;
     }
-    const SlotIndex slot = flows_.exports[outgoing_[credited_[k]].first + destination.sent];
+    const SlotIndex slot = state_.flows.exports[outgoing_[credited_[k]].first + destination.sent];
     if (best < credited_.size() && slot >= lowest) continue;
     lowest = slot;
     best = k;
@@ -178,7 +176,7 @@ bool SlotSender::serve(LocalSlots& local) {
       credited_.pop_back();
     }
     blocks_left_ -= size;
-    context_.observer().moved(size);
+    state_.observer.moved(size);
     served = true;
   }
   return served;
@@ -237,9 +235,10 @@ bool SlotSender::stage_ahead(LocalSlots& local) {
     const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         left, sizes_.send_blocks - destination.staged % sizes_.send_blocks));
     // Blocks that land in order are asked for by grains.
-    const auto asked = flows_.form == plan::Form::any
-                           ? static_cast<SlotIndex>(std::min<std::uint64_t>(size, flows_.any.grain))
-                           : size;
+    const auto asked =
+        state_.flows.form == plan::Form::any
+            ? static_cast<SlotIndex>(std::min<std::uint64_t>(size, state_.flows.any.grain))
+            : size;
     if (goes_in_place(local, d, asked)) continue;  // queued again when it has been sent
     const std::uint8_t message = take_message(idle_, d, size);
     local.gather(local.exports(outgoing_[d], messages_[message].first, size), buffer(message));

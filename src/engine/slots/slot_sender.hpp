@@ -14,15 +14,14 @@
 namespace valet::engine {
 
 /// What the sizes of an exchange follow from, memory shared on the node included.
-[[nodiscard]] inline schedule::StreamLimits limits_of(const ExchangeContext& context,
-                                                      const plan::Flows& flows) {
-  schedule::StreamLimits limits = plan::stream_limits(context.options, context.blocks, flows);
-  limits.shares_memory = context.node.shares();
-  limits.node_bytes = context.node.own().size();
-  for (const plan::Outgoing& flow : flows.outgoing)
-    if (context.node.of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
-  for (const plan::Incoming& flow : flows.incoming)
-    if (context.node.is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
+[[nodiscard]] inline schedule::StreamLimits limits_of(const plan::State& state) {
+  schedule::StreamLimits limits = plan::stream_limits(state.options, state.blocks, state.flows);
+  limits.shares_memory = state.node().shares();
+  limits.node_bytes = state.node().own().size();
+  for (const plan::Outgoing& flow : state.flows.outgoing)
+    if (state.node().of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
+  for (const plan::Incoming& flow : state.flows.incoming)
+    if (state.node().is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
   return limits;
 }
 
@@ -43,9 +42,8 @@ class SlotSender {
  public:
   /// @param is_limited  Credits are answered up to what allow() says; the others wait.
   /// @param most_ahead  Destinations at most whose credits wait so.
-  SlotSender(const ExchangeContext& context, const plan::Flows& flows,
-             const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited,
-             std::size_t most_ahead = 0);
+  SlotSender(const plan::State& state, const schedule::StreamSizes& sizes,
+             CreditTransport& transport, bool is_limited, std::size_t most_ahead = 0);
   /// Send requests that it needs of a transport.
   [[nodiscard]] static std::size_t sends(const schedule::StreamSizes& sizes) {
     return sizes.send_buffers + unstaged_messages;
@@ -163,8 +161,7 @@ class SlotSender {
     Credit credit;
   };
 
-  const ExchangeContext context_;
-  const plan::Flows& flows_;
+  const plan::State& state_;
   const schedule::StreamSizes sizes_;
   CreditTransport& transport_;
   std::size_t block_bytes_;

@@ -246,7 +246,7 @@ class Transport final : private engine::Participant {
     posted = {};
     if (!incoming_->next(source, posted.memory)) return;
     const int rank = sources_[source].rank;
-    if (transport_.is_written_by(rank) && !node_.memory().contains(posted.memory.data))
+    if (transport_.node().is_written_by(rank) && !node_.memory().contains(posted.memory.data))
       posted.slot = node_.take(posted.memory.bytes);
     transport_.give(index, rank, posted.slot != nullptr ? posted.slot : posted.memory.data,
                     posted.memory.bytes, {});
