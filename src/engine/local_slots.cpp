@@ -4,7 +4,7 @@
 #include "mpi/check.hpp"
 
 #include <algorithm>
-#include <new>
+#include <array>
 
 namespace valet::engine {
 
@@ -204,19 +204,6 @@ void LocalSlots::keep(const std::byte* packed, std::span<SlotIndex> slots) {
   backend_.start_scatter(packed, SlotList(slots));
 }
 
-/// Where blocks land in order: what stays above the final count moves to the holes that are left.
-std::uint64_t LocalSlots::compact(std::span<std::byte> scratch) {
-  const SlotList from(flows_.resident_from.data(), flows_.resident_from.size());
-  // In the cache of this core, or in few calls.
-  const std::size_t most = backend_.reachable_by_host() ? 256 : from.size();
-  const SlotList to(flows_.resident_to.data(), from.size());
-  for (std::size_t k = 0; k < from.size(); k += most) {
-    const std::size_t count = std::min(most, from.size() - k);
-    backend_.copy(from.subspan(k, count), to.subspan(k, count), scratch);
-  }
-  return from.size();
-}
-
 std::uint64_t LocalSlots::redistribute(std::span<std::byte> scratch) {
   const std::uint64_t copies = move_locally(scratch);
   backend_.finish_all();
@@ -224,10 +211,18 @@ std::uint64_t LocalSlots::redistribute(std::span<std::byte> scratch) {
 }
 
 std::uint64_t LocalSlots::move_locally(std::span<std::byte> scratch) {
-  if (flows_.in_order()) {
+  if (flows_.in_order()) {  // what stays above the final count moves to the holes that are left
+    const SlotList from(flows_.resident_from.data(), flows_.resident_from.size());
+    const SlotList to(flows_.resident_to.data(), from.size());
     const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
-                                  {.bytes = flows_.resident_from.size() * backend_.block_bytes()});
-    return compact(scratch);
+                                  {.bytes = from.size() * backend_.block_bytes()});
+    // In the cache of this core, or in few calls.
+    const std::size_t most = backend_.reachable_by_host() ? 256 : from.size();
+    for (std::size_t k = 0; k < from.size(); k += most) {
+      const std::size_t count = std::min(most, from.size() - k);
+      backend_.copy(from.subspan(k, count), to.subspan(k, count), scratch);
+    }
+    return from.size();
   }
   flows_.for_each_local_move([&](SlotIndex from, SlotIndex to) { set_origin(to, from); });
   if (origins_.entries == 0) return relocated_;

@@ -15,11 +15,8 @@
 #include "storage/node_memory.hpp"
 #include <valet/storage_backend.hpp>
 
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 
 namespace valet::engine {
 
@@ -99,7 +96,6 @@ class LocalSlots {
   std::uint64_t move_locally(std::span<std::byte> scratch);
   std::size_t take_final_slots(SlotList finals);
   void take_any_slots(std::span<SlotIndex> slots);
-  std::uint64_t compact(std::span<std::byte> scratch);
   void set_origin(SlotIndex final_slot, SlotIndex slot);
   void relocate(SlotList freed);
   std::size_t relocate_some(std::span<SlotIndex> from, std::span<SlotIndex> to);

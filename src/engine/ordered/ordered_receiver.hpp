@@ -163,7 +163,9 @@ class OrderedReceiver {
       const auto most = std::min<std::uint64_t>(slots.size(), message.count);
       const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left());
       if (count == 0) break;
-      land_some(local, message, SlotList(slots).first(count));
+      local.land(message.memory, SlotList(slots).first(count));
+      leave_room(message, count);
+      blocks_left_ -= count;
       any = true;
     }
     return any;
@@ -245,11 +247,6 @@ class OrderedReceiver {
     if (!is_in_room(message.into)) return;
     room_of(message.into).leave(count);
     blocks_in_rooms_ -= count;
-  }
-  void land_some(LocalSlots& local, CreditedMessage& message, SlotList slots) {
-    local.land(message.memory, slots);
-    leave_room(message, slots.size());
-    blocks_left_ -= slots.size();
   }
   [[nodiscard]] std::size_t idle_receive() const {
     for (std::size_t k = 0; k < posted_.size(); ++k)

@@ -16,7 +16,6 @@
 #include "schedule/phased_rank.hpp"
 #include "schedule/relaxation.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace valet::engine {

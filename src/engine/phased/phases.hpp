@@ -4,9 +4,8 @@
 /// Who decides what a phase of PHASED moves, in numbers of blocks. In all of them no rank receives
 /// more in a phase than the free memory it has when the phase begins.
 
-#include "engine/exchange.hpp"
 #include "mpi/root.hpp"
-#include "plan/flows.hpp"
+#include "plan/plan_state.hpp"
 #include "schedule/keyed_counts.hpp"
 #include "schedule/parking.hpp"
 #include <valet/ledger.hpp>
