@@ -41,13 +41,13 @@ class SlotReceiver {
   void start(std::byte* buffers) {
     buffers_ = buffers;
     blocks_left_ = state_.flows.blocks_arriving;
-    idle_buffers_.clear();
+    const auto list_all = [](Vector<std::uint32_t>& idle, std::size_t count) {
+      idle.clear();
+      while (count > 0) idle.push_back(static_cast<std::uint32_t>(--count));
+    };
+    list_all(idle_buffers_, sizes_.receive_buffers);
+    list_all(idle_node_buffers_, sizes_.node_buffers);
     to_credit_.clear();
-    for (std::size_t b = sizes_.receive_buffers; b-- > 0;)
-      idle_buffers_.push_back(static_cast<std::uint32_t>(b));
-    idle_node_buffers_.clear();
-    for (std::size_t b = sizes_.node_buffers; b-- > 0;)
-      idle_node_buffers_.push_back(static_cast<std::uint32_t>(b));
     incoming_.allow_nothing();
     for (std::uint32_t s = 0; s < incoming_.size(); ++s) {
       const plan::Incoming& flow = incoming_[s];
@@ -209,11 +209,7 @@ class SlotReceiver {
   }
   PostedReceive choose_receive(const LocalSlots& local, std::uint32_t s) const {
     const Source& source = sources_[s];
-    if (source.on_node) return choose_node_buffer(s);
-    const plan::Incoming& flow = incoming_[s];
-    const std::uint64_t most =
-        std::min({incoming_.limit(s) - source.credited, most_blocks_,
-                  std::uint64_t{flow.message_blocks} - source.credited % flow.message_blocks});
+    const std::uint64_t allowed = std::min(incoming_.limit(s) - source.credited, most_blocks_);
     PostedReceive posted;
     posted.source = s;
     posted.cursor = source.cursor;
@@ -223,6 +219,13 @@ class SlotReceiver {
       posted.size = static_cast<std::uint32_t>(run.count);
       return posted;
     };
+    if (source.on_node) {
+      if (idle_node_buffers_.empty()) return posted;
+      posted.buffer = idle_node_buffers_.back();
+      return land(Into::node_buffer, storage::SlotRun{0, std::min(allowed, sizes_.node_blocks)});
+    }
+    const std::uint64_t of_message = incoming_[s].message_blocks;
+    const std::uint64_t most = std::min(allowed, of_message - source.credited % of_message);
     const bool contiguous = local.backend().contiguous_data() != nullptr;
     const storage::SlotSet& free = local.free();
     storage::SlotRun final_run;
@@ -247,17 +250,6 @@ class SlotReceiver {
     if (buffered == 0) return posted;
     posted.buffer = idle_buffers_.back();
     return land(Into::buffer, storage::SlotRun{0, buffered});
-  }
-  PostedReceive choose_node_buffer(std::uint32_t s) const {
-    PostedReceive posted;
-    if (idle_node_buffers_.empty()) return posted;
-    posted.into = Into::node_buffer;
-    posted.source = s;
-    posted.cursor = sources_[s].cursor;
-    posted.buffer = idle_node_buffers_.back();
-    posted.size = static_cast<std::uint32_t>(
-        std::min({incoming_.limit(s) - sources_[s].credited, most_blocks_, sizes_.node_blocks}));
-    return posted;
   }
   [[nodiscard]] bool must_misplace(const PostedReceive& posted) const {
     if (!posted.arrived) return false;
