@@ -24,7 +24,6 @@ class SavedBlocks {
   SavedBlocks(StorageBackend& backend, std::byte* memory, std::size_t room)
       : backend_(backend), memory_(memory), room_(std::min(room, most)) {
     from_.fill(Origins::none);
-    states_.fill(State::idle);
     list_idle();
   }
 
@@ -35,7 +34,7 @@ class SavedBlocks {
   void save(SlotIndex slot) {
     const std::size_t index = idle_[--idle_count_];
     from_[index] = slot;
-    states_[index] = State::asked;
+    asked_[index] = true;
   }
   /// Says where the saved block of a slot goes; false when there is none.
   bool bring(SlotIndex slot, SlotIndex to) {
@@ -47,10 +46,10 @@ class SavedBlocks {
   }
 
   void gather() {
-    for_each_run([&](std::size_t k) { return states_[k] == State::asked; },
+    for_each_run([&](std::size_t k) { return asked_[k]; },
                  [&](std::size_t first, std::size_t count) {
                    backend_.gather(SlotList(from_).subspan(first, count), at(first));
-                   std::fill_n(states_.begin() + first, count, State::waits);
+                   std::fill_n(asked_.begin() + first, count, false);
                  });
   }
   /// Brings those whose slots are known, after gather().
@@ -59,22 +58,19 @@ class SavedBlocks {
                  [&](std::size_t first, std::size_t count) {
                    backend_.start_scatter(at(first), SlotList(to_).subspan(first, count));
                    std::fill_n(from_.begin() + first, count, Origins::none);
-                   std::fill_n(states_.begin() + first, count, State::idle);
                    std::fill_n(goes_.begin() + first, count, false);
                  });
     list_idle();
   }
 
  private:
-  enum class State : std::uint8_t { idle, asked, waits };
-
   [[nodiscard]] std::byte* at(std::size_t index) const {
     return memory_ + index * backend_.block_bytes();
   }
   void list_idle() {
     idle_count_ = 0;
     for (std::size_t k = room_; k-- > 0;)
-      if (states_[k] == State::idle) idle_[idle_count_++] = static_cast<std::uint8_t>(k);
+      if (from_[k] == Origins::none) idle_[idle_count_++] = static_cast<std::uint8_t>(k);
   }
   /// Calls action(first, count) for the indices next to each other for which is(index) holds.
   template <class Is, class Action>
@@ -91,8 +87,7 @@ class SavedBlocks {
   std::byte* memory_;
   std::size_t room_;
   std::array<SlotIndex, most> from_{}, to_{};  ///< from_: none where nothing is saved
-  std::array<State, most> states_{};
-  std::array<bool, most> goes_{};
+  std::array<bool, most> asked_{}, goes_{};    ///< for gather() and scatter()
   std::array<std::uint8_t, most> idle_{};
   std::size_t idle_count_ = 0;
 };
