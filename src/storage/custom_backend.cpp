@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include <valet/custom_storage.hpp>
 #include <valet/detail/first_failure.hpp>
 #include <valet/detail/independent_copies.hpp>
@@ -6,7 +7,6 @@
 
 #include <algorithm>
 #include <new>
-#include <string>
 #include <utility>
 
 namespace valet {
@@ -79,17 +79,15 @@ class CustomBackend final : public StorageBackend {
 
  private:
   [[nodiscard]] std::optional<Diagnostic> check() const {
-    const auto wrong = [](const char* text) {
-      return Diagnostic{ErrorCode::invalid_argument, text};
-    };
     if (!functions_->pack || !functions_->unpack)
-      return wrong("a custom storage has no function that packs or none that unpacks; give both");
+      return invalid("a custom storage has no function that packs or none that unpacks; give both");
     if (bool(functions_->allocate_scratch) != bool(functions_->free_scratch))
-      return wrong(
+      return invalid(
           "a custom storage allocates scratch and does not free it, or the other way round; give "
           "both functions or none");
     if (block_bytes_ == 0)
-      return wrong("the blocks of a custom storage have no bytes; give the size of a packed block");
+      return invalid(
+          "the blocks of a custom storage have no bytes; give the size of a packed block");
     return std::nullopt;
   }
   [[nodiscard]] std::optional<Diagnostic> allocate_lists() {
@@ -98,8 +96,8 @@ class CustomBackend final : public StorageBackend {
     try {
       lists_ = allocate_scratch(bytes);
     } catch (const std::bad_alloc&) {
-      return Diagnostic{ErrorCode::out_of_memory,
-                        "no memory for " + std::to_string(bytes) + " bytes of slots to be listed"};
+      return diagnose(ErrorCode::out_of_memory, "no memory for ", bytes,
+                      " bytes of slots to be listed");
     } catch (...) {
       failure.keep("allocating a list of slots (CustomFunctions::allocate_scratch)");
     }
