@@ -49,7 +49,7 @@ class Exchange {
 /// Makes the method of the options. Allocates all it will need but scratch. Local; the plan must
 /// outlive the result.
 [[nodiscard]] std::unique_ptr<Exchange> make_exchange(const plan::State& state);
-/// The same of one method; make_ordered() of STREAM where blocks land in order.
-decltype(make_exchange) make_stream, make_ordered, make_direct, make_phased, make_cyclic;
+/// The same of one method.
+decltype(make_exchange) make_stream, make_direct, make_phased, make_cyclic;
 
 }  // namespace valet::engine
