@@ -23,12 +23,12 @@ class JoinedBackend final : public StorageBackend {
         parts_[0].backend().reachable_by_host() ? cached_room_bytes : most_room_bytes;
     if (largest == 0 || 2 * largest > most) return;
     chunk_ = most / largest;
-    no_room_ = detail::unless_out_of_memory(
-        [&] { room_ = parts_[0].backend().allocate_scratch(most); },
-        [&] {
-          return diagnose(ErrorCode::out_of_memory, "no memory for ", most,
-                          " bytes of packed blocks");
-        });
+    no_room_ =
+        detail::unless_out_of_memory([&] { room_ = parts_[0].backend().allocate_scratch(most); },
+                                     [&] {
+                                       return diagnose(ErrorCode::out_of_memory, "no memory for ",
+                                                       most, " bytes of packed blocks");
+                                     });
   }
 
   void refresh() override {
