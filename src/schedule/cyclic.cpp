@@ -50,7 +50,7 @@ void CyclicScheduler::advance(CyclicLink& link) {
   const std::uint32_t rank = stack_[depth_ - 1];
   Node& top = nodes_[rank];
   if (top.edges == 0) {
-    schedule_shift(link);
+    schedule(link, 0, false);
     return;
   }
   if (top.blocks == 0) {
@@ -62,45 +62,29 @@ void CyclicScheduler::advance(CyclicLink& link) {
   if (position == no_rank)
     push(top.destination);
   else
-    schedule_cycle(link, position);
+    schedule(link, position, true);
 }
 
-/// All that the stack holds from `first` on, back to its beginning.
-void CyclicScheduler::schedule_cycle(CyclicLink& link, std::uint32_t first) {
+/// What the stack holds from `first` on: a cycle if it is closed, else the whole stack as a shift,
+/// whose last rank has nothing to send, so that what it is to receive fits into its free slots.
+void CyclicScheduler::schedule(CyclicLink& link, std::uint32_t first, bool is_closed) {
   Common common;
   for (std::uint32_t i = first; i < depth_; ++i) {
     const Node& node = nodes_[stack_[i]];
-    common.blocks = std::min(common.blocks, node.blocks);
-    common.room = std::min(common.room, node.free);
+    if (is_closed || i + 1 < depth_) common.blocks = std::min(common.blocks, node.blocks);
+    if (is_closed || i > first) common.room = std::min(common.room, node.free);
     common.take_part(node);
   }
   const std::uint32_t last = stack_[depth_ - 1];
+  if (!is_closed) {
+    nodes_[last].free -= common.blocks;
+    nodes_[stack_[first]].free += common.blocks;
+  }
   while (depth_ > first) {
     const std::uint32_t rank = pop();
-    const std::uint32_t source = depth_ > first ? stack_[depth_ - 1] : last;
-    link.schedule(rank, common.action(source, nodes_[rank].destination));
-    nodes_[rank].step = common.step + 1;
-    send(rank, common.blocks);
-  }
-}
-
-/// The whole stack: its last rank has nothing to send, so what it is to receive fits into its free
-/// slots.
-void CyclicScheduler::schedule_shift(CyclicLink& link) {
-  Common common;
-  for (std::uint32_t i = 0; i + 1 < depth_; ++i) {
-    common.blocks = std::min(common.blocks, nodes_[stack_[i]].blocks);
-    common.room = std::min(common.room, nodes_[stack_[i + 1]].free);
-    common.take_part(nodes_[stack_[i]]);
-  }
-  const std::uint32_t last = stack_[depth_ - 1];
-  common.take_part(nodes_[last]);
-  nodes_[last].free -= common.blocks;
-  nodes_[stack_[0]].free += common.blocks;
-  while (depth_ > 0) {
-    const std::uint32_t rank = pop();
-    const std::uint32_t source = depth_ > 0 ? stack_[depth_ - 1] : no_rank;
-    const bool sends = rank != last;
+    const std::uint32_t in_front = is_closed ? last : no_rank;
+    const std::uint32_t source = depth_ > first ? stack_[depth_ - 1] : in_front;
+    const bool sends = is_closed || rank != last;
     link.schedule(rank, common.action(source, sends ? nodes_[rank].destination : no_rank));
     nodes_[rank].step = common.step + 1;
     if (sends) send(rank, common.blocks);

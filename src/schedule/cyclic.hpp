@@ -111,8 +111,7 @@ class VALET_EXPORT CyclicScheduler {
   void push(std::uint32_t rank);
   std::uint32_t pop();
   void advance(CyclicLink& link);
-  void schedule_cycle(CyclicLink& link, std::uint32_t first);
-  void schedule_shift(CyclicLink& link);
+  void schedule(CyclicLink& link, std::uint32_t first, bool is_closed);
   void send(std::uint32_t rank, std::uint64_t blocks);
 
   Array<Node> nodes_;
