@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/check_options.hpp"
 
+#include "base/diagnose.hpp"
 #include "schedule/methods.hpp"
 
 #include <cmath>
-#include <string>
 
 namespace valet::plan {
 namespace {
 
-Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
-
 std::optional<Diagnostic> check_phases(const Options& options) {
   if (options.phased.parking < 0)
-    return wrong("a parking interval of " + std::to_string(options.phased.parking) +
-                 "; give 0 for no parking, or k for parking at every k-th phase");
+    return invalid("a parking interval of ", options.phased.parking,
+                   "; give 0 for no parking, or k for parking at every k-th phase");
   if (options.phased.available_bytes && options.method == Method::phased &&
       options.phased.heuristic == Heuristic::continuous)
-    return wrong(
+    return invalid(
         "available_bytes is asked at every phase, but heuristic continuous divides the memory of "
         "the beginning; take another heuristic");
   return std::nullopt;
@@ -27,8 +25,8 @@ std::optional<Diagnostic> check_model(const CostModel& model) {
   for (const double value :
        {model.latency_seconds, model.bandwidth, model.copy_bandwidth, model.block_seconds})
     if (!(value > 0) || !std::isfinite(value))
-      return wrong("AutomaticOptions::model is " + to_string(model) +
-                   "; give finite numbers above 0, or no model");
+      return invalid("AutomaticOptions::model is ", to_string(model),
+                     "; give finite numbers above 0, or no model");
   return std::nullopt;
 }
 
@@ -36,8 +34,7 @@ std::optional<Diagnostic> check_model(const CostModel& model) {
 
 std::optional<Diagnostic> check_options(const Options& options) {
   if (options.stream.window < 1 || options.stream.window > 64)
-    return wrong("a window of " + std::to_string(options.stream.window) +
-                 " messages; choose one from 1 to 64");
+    return invalid("a window of ", options.stream.window, " messages; choose one from 1 to 64");
   if (auto unknown = schedule::check_choices(options)) return unknown;
   if (auto diagnostic = check_phases(options)) return diagnostic;
   return options.automatic.model ? check_model(*options.automatic.model) : std::nullopt;
@@ -50,8 +47,8 @@ std::optional<Diagnostic> check_options(const LayoutOptions& options) {
 std::optional<Diagnostic> check_options(const AlltoallOptions& options) {
   if (options.method >= AlltoallMethod::automatic && options.method <= AlltoallMethod::direct)
     return std::nullopt;
-  return wrong("unknown all-to-all method " + std::to_string(static_cast<int>(options.method)) +
-               "; start from the default options");
+  return invalid("unknown all-to-all method ", static_cast<int>(options.method),
+                 "; start from the default options");
 }
 
 void agree_on_options(mpi::Agreement& agreement, const Options& options) {

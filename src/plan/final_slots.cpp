@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/final_slots.hpp"
 
+#include "base/diagnose.hpp"
 #include "mpi/tags.hpp"
 #include "storage/slot_set.hpp"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace valet::plan {
@@ -37,17 +37,15 @@ std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel, Ledger&
                                             const Flows& flows,
                                             std::span<const Address> addresses) {
   storage::SlotSet taken(ledger, flows.slots);
-  const auto finding = [&](ErrorCode code, std::uint64_t slot, int source,
-                           const std::string& what) {
-    return Diagnostic{code, "the block that rank " + std::to_string(source) + " sends to slot " +
-                                std::to_string(slot) + " of rank " +
-                                std::to_string(channel.rank()) + what};
+  const auto finding = [&](ErrorCode code, std::uint64_t slot, int source, const auto&... what) {
+    return diagnose(code, "the block that rank ", source, " sends to slot ", slot, " of rank ",
+                    channel.rank(), what...);
   };
   const auto take = [&](std::uint64_t slot, int source) -> std::optional<Diagnostic> {
     if (slot >= flows.slots)
       return finding(ErrorCode::slot_out_of_range, slot, source,
-                     " or beyond is out of range: there are " + std::to_string(flows.slots) +
-                         " slots; grow the storage before planning, or fix the map");
+                     " or beyond is out of range: there are ", flows.slots,
+                     " slots; grow the storage before planning, or fix the map");
     if (taken.contains(slot))
       return finding(ErrorCode::slot_taken_twice, slot, source,
                      " is not alone: another block has the same address; fix the map, every block "

@@ -4,6 +4,7 @@
 /// The first pass over a map: how many blocks go to which rank, which slots are free now, and which
 /// will be once everything that leaves has left. No array over the ranks.
 
+#include "base/diagnose.hpp"
 #include "storage/slot_set.hpp"
 #include <valet/ledger.hpp>
 #include <valet/plan.hpp>
@@ -13,7 +14,6 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -165,16 +165,14 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
 /// @param block  What the number stands for.
 [[nodiscard]] inline Diagnostic bad_destination(std::uint64_t number, int rank, int rank_count,
                                                 const char* block = "the block in slot ") {
-  return {ErrorCode::rank_out_of_range,
-          block + std::to_string(number) + " is sent to rank " + std::to_string(rank) +
-              ", but the communicator has ranks 0 to " + std::to_string(rank_count - 1) +
-              "; ranks count from 0: fix the map, nothing has moved"};
+  return diagnose(ErrorCode::rank_out_of_range, block, number, " is sent to rank ", rank,
+                  ", but the communicator has ranks 0 to ", rank_count - 1,
+                  "; ranks count from 0: fix the map, nothing has moved");
 }
 
 [[nodiscard]] inline Diagnostic bad_map_size(std::size_t entries, std::uint64_t wanted) {
-  return {ErrorCode::invalid_argument, "the map has " + std::to_string(entries) + " entries for " +
-                                           std::to_string(wanted) +
-                                           " blocks; it needs one for each"};
+  return invalid("the map has ", entries, " entries for ", wanted,
+                 " blocks; it needs one for each");
 }
 
 /// Looks up where the slots of a word go: those of `slots`, bits from slot `first` on.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/object_planner.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
 #include "geometry/shared_objects.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
 
 namespace valet::plan {
 namespace {
@@ -43,14 +43,12 @@ struct Totals {
   std::size_t peers = 0;
 };
 
-Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
-
 /// What is wrong with a layout for so many ranks, however many objects there are.
 std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* name, int ranks) {
   if (layout.ranks >= 0 && layout.ranks <= ranks) return std::nullopt;
-  return wrong("the layout " + std::string(name) + " is over " + std::to_string(layout.ranks) +
-               " ranks, but the communicator has " + std::to_string(ranks) +
-               "; give 1 to that many, or 0 for all of them");
+  return invalid("the layout ", name, " is over ", layout.ranks,
+                 " ranks, but the communicator has ", ranks,
+                 "; give 1 to that many, or 0 for all of them");
 }
 
 /// Where rank r of a balanced layout begins: N r / P, rounded to the nearest integer, halves
@@ -91,8 +89,8 @@ class ObjectPlanner {
   [[nodiscard]] std::optional<Diagnostic> check() const {
     if (auto diagnostic = check_call(storage_, count_, count_, state_)) return diagnostic;
     if (count_ > RankWord::most_objects)
-      return wrong(std::to_string(count_) + " objects on a rank, more than the " +
-                   std::to_string(RankWord::most_objects) + " that a layout can have there");
+      return invalid(count_, " objects on a rank, more than the ", RankWord::most_objects,
+                     " that a layout can have there");
     if (move_.from)
       if (auto diagnostic = check_layout(*move_.from, "before", ranks())) return diagnostic;
     return check_layout(move_.to, "after", ranks());
@@ -118,25 +116,23 @@ class ObjectPlanner {
   /// What is wrong with the counts, the same on all ranks but for those that one rank has.
   [[nodiscard]] std::optional<Diagnostic> check_objects() const {
     if (objects_ > static_cast<std::uint64_t>(BlockCyclic::most_elements))
-      return wrong("there are more than 2^60 objects on all ranks together");
+      return invalid("there are more than 2^60 objects on all ranks together");
     for (const ObjectLayout* layout : {move_.from ? &*move_.from : nullptr, &move_.to})
       if (layout != nullptr &&
           detail::bounded_product(std::min(layout->block_size, objects_),
                                   static_cast<std::uint64_t>(ranks_of(*layout))) >
               static_cast<std::uint64_t>(BlockCyclic::most_elements))
-        return wrong("blocks of " + std::to_string(layout->block_size) + " objects on " +
-                     std::to_string(ranks_of(*layout)) +
-                     " ranks span more than 2^60; give smaller blocks");
+        return invalid("blocks of ", layout->block_size, " objects on ", ranks_of(*layout),
+                       " ranks span more than 2^60; give smaller blocks");
     if (!move_.bounds.empty() && static_cast<std::uint64_t>(move_.bounds.back()) != objects_)
-      return wrong("there are " + std::to_string(objects_) + " objects on all ranks, but " +
-                   std::to_string(move_.bounds.back()) + " are to be distributed");
+      return invalid("there are ", objects_, " objects on all ranks, but ", move_.bounds.back(),
+                     " are to be distributed");
     if (!move_.from) return std::nullopt;
     const std::uint64_t expected = count_in(*move_.from);
     if (expected == count_) return std::nullopt;
-    return wrong("it has " + std::to_string(count_) + " objects, but of the " +
-                 std::to_string(objects_) + " on all ranks the layout before gives it " +
-                 std::to_string(expected) +
-                 "; give the layout that they lie in, or none where they are numbered by rank");
+    return invalid("it has ", count_, " objects, but of the ", objects_,
+                   " on all ranks the layout before gives it ", expected,
+                   "; give the layout that they lie in, or none where they are numbered by rank");
   }
 
   [[nodiscard]] int ranks_of(const ObjectLayout& layout) const {
