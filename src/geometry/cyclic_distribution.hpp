@@ -38,18 +38,6 @@ struct CyclicDistribution {
     const std::int64_t period = block_size * ranks;
     return (offset + count + period - 1) / period;
   }
-  /// Calls action(rank, count) for every rank that gets something, ascending. O(those ranks).
-  template <class Action>
-  void for_each_rank(int ranks, Action&& action) const {
-    const std::int64_t runs = (offset + count + block_size - 1) / block_size;
-    const std::int64_t behind = first_rank + std::min<std::int64_t>(runs, ranks);
-    const auto some = [&](std::int64_t begin, std::int64_t end) {
-      for (auto rank = static_cast<int>(begin); rank < end; ++rank)
-        if (const std::int64_t own = count_of(rank, ranks); own > 0) action(rank, own);
-    };
-    some(0, behind - ranks);
-    some(first_rank, std::min<std::int64_t>(behind, ranks));
-  }
   /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
   template <class Action>
   void for_each_run(int rank, int ranks, Action&& action) const {

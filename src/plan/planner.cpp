@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/planner.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
@@ -24,8 +25,6 @@
 
 namespace valet::plan {
 namespace {
-
-Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
 
 /// Whether this rank has no room for the blocks that wait when they come in the order of any.
 bool lacks_room(const State& state) {
@@ -76,12 +75,10 @@ std::optional<Diagnostic> check_blocks(const State& state) {
   if (!holds_all_at_once(state.options)) return check_budget(state);
   const std::uint64_t blocks = least_blocks(state);
   if (blocks * state.blocks.block_bytes <= state.options.budget_bytes) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    std::string("method ") + to_string(state.options.method) + " needs " +
-                        std::to_string(blocks * state.blocks.block_bytes) + " bytes for the " +
-                        std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
-                        std::to_string(state.options.budget_bytes) + "; set budget_bytes to " +
-                        mpi::at_least_enough + ", or take method stream"};
+  return diagnose(ErrorCode::budget_too_small, "method ", to_string(state.options.method),
+                  " needs ", blocks * state.blocks.block_bytes, " bytes for the ", blocks,
+                  " blocks that leave and arrive, the budget is ", state.options.budget_bytes,
+                  "; set budget_bytes to ", mpi::at_least_enough, ", or take method stream");
 }
 
 /// Agrees that the budgets hold these blocks, once all ranks know their size. Collective.
@@ -150,23 +147,27 @@ std::optional<Diagnostic> list_where_memory_is(State& state) {
       });
 }
 
-/// The second pass: the exports, sorted by destination.
-template <class DestinationOf>
-void sort_exports(Ledger& ledger, Flows& flows, const MapCounts& map_counts,
-                  DestinationOf&& destination_of) {
+/// How many blocks go to whom, and where they are listed.
+void list_destinations(Ledger& ledger, Flows& flows, const MapCounts& map_counts) {
   flows.outgoing.reserve(map_counts.leaving.size());
   map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
     flows.outgoing.push_back({rank, static_cast<SlotIndex>(count), 0});
   });
   std::ranges::sort(flows.outgoing, {}, &Outgoing::rank);
-  DestinationCounts next(ledger);
   SlotIndex first = 0;
   for (Outgoing& flow : flows.outgoing) {
     flow.first = first;
-    next[flow.rank].count = first;
     first = static_cast<SlotIndex>(first + flow.count);
   }
   flows.exports = Array<SlotIndex>(ledger, map_counts.blocks_leaving);
+}
+
+/// The second pass: the exports, sorted by destination.
+template <class DestinationOf>
+void sort_exports(Ledger& ledger, Flows& flows, const MapCounts& map_counts,
+                  DestinationOf&& destination_of) {
+  DestinationCounts next(ledger);
+  for (const Outgoing& flow : flows.outgoing) next[flow.rank].count = flow.first;
   WordOfRanks ranks{};
   for (std::uint64_t first_slot = 0; first_slot < map_counts.holes.slots(); first_slot += 64) {
     const std::uint64_t leaving =
@@ -184,51 +185,32 @@ void sort_exports(Ledger& ledger, Flows& flows, const MapCounts& map_counts,
   }
 }
 
-/// The same for a cyclic map, without another look at it: O(destinations + blocks).
-void list_cyclic_exports(Ledger& ledger, Flows& flows,
-                         const layout::CyclicDistribution& distribution, int own_rank, int ranks) {
-  std::size_t destinations = 0;
-  std::int64_t leaving = 0;
-  distribution.for_each_rank(ranks, [&](int rank, std::int64_t count) {
-    if (rank == own_rank) return;
-    ++destinations;
-    leaving += count;
-  });
-  flows.outgoing.reserve(destinations);
-  flows.exports = Array<SlotIndex>(ledger, static_cast<std::size_t>(leaving));
-  SlotIndex* next = flows.exports.begin();
-  distribution.for_each_rank(ranks, [&](int rank, std::int64_t count) {
-    if (rank == own_rank) return;
-    flows.outgoing.push_back({rank, static_cast<SlotIndex>(count),
-                              static_cast<SlotIndex>(next - flows.exports.begin())});
-    distribution.for_each_run(rank, ranks, [&](std::int64_t first, std::int64_t length) {
+/// The same for a cyclic map, without another look at it.
+void list_cyclic_exports(Flows& flows, const layout::CyclicDistribution& distribution, int ranks) {
+  for (const Outgoing& flow : flows.outgoing) {
+    SlotIndex* next = flows.exports.begin() + flow.first;
+    distribution.for_each_run(flow.rank, ranks, [&](std::int64_t first, std::int64_t length) {
       for (std::int64_t slot = first; slot < first + length; ++slot)
         *next++ = static_cast<SlotIndex>(slot);
     });
-  });
+  }
 }
 
 /// One planning: map_counts, counts exchanged or computed, exports sorted, final slots exchanged,
-/// agreement.
-template <class DestinationOf>
+/// agreement. A map of ranks, or of addresses.
+template <class Entry>
 class Planner {
+  static constexpr bool to_slots = std::is_same_v<Entry, Address>;
+
  public:
   Planner(State& state, const BlockStorage& storage, const Occupied& occupied, Form form,
-          std::span<const int> ranks, std::span<const Address> addresses,
-          DestinationOf destination_of)
-      : storage_(storage),
-        occupied_(occupied),
-        form_(form),
-        ranks_(ranks),
-        addresses_(addresses),
-        destination_of_(destination_of),
-        state_(state) {}
+          std::span<const Entry> map)
+      : storage_(storage), occupied_(occupied), form_(form), map_(map), state_(state) {}
 
   void run() {
     storage::asked([&] { storage_.backend().refresh(); });
     state_.blocks = storage_.backend().traits();
-    const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
-    std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_);
+    std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, map_.size(), state_);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
     bool is_wrong = diagnostic || !can_number(state_, storage_.slots());
     MapCounts map_counts = is_wrong ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
@@ -241,32 +223,41 @@ class Planner {
     }
     std::uint64_t arrivals = 0;
     for (const mpi::SparseCount& count : arriving) arrivals += count.count;
-    const std::uint64_t slots = std::max(
-        map_counts.holes.slots(),
-        form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
+    const std::uint64_t slots =
+        std::max(map_counts.holes.slots(),
+                 to_slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
     is_wrong = is_wrong || diagnostic || !can_number(state_, slots);
     if (!is_wrong)
       diagnostic = detail::unless_out_of_memory(
           [&] {
             fill_flows(state_.flows, map_counts, slots, arriving);
-            if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
+            if constexpr (to_slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
           },
           [&] { return no_memory_to_plan(slots); });
     agree_on_flows(state_, diagnostic, form_, &storage_.backend());
-    if (form_ == Form::slots) find_final_slots();
+    if constexpr (to_slots) find_final_slots();
   }
 
  private:
   /// Brings final slots to where they are needed, and agrees on what is wrong with them.
   void find_final_slots() {
     Flows& flows = state_.flows;
-    exchange_final_slots(state_.channel, state_.ledger, flows, addresses_,
-                         std::move(slot_buffers_));
+    exchange_final_slots(state_.channel, state_.ledger, flows, map_, std::move(slot_buffers_));
     std::optional<Diagnostic> found;
     auto failed = detail::unless_out_of_memory(
-        [&] { found = check_final_slots(state_.channel, state_.ledger, flows, addresses_); },
+        [&] { found = check_final_slots(state_.channel, state_.ledger, flows, map_); },
         [&] { return no_memory_to_plan(flows.slots); });
     mpi::agree(state_.channel, failed ? failed : found);
+  }
+
+  /// The rank that the block in a slot is sent to.
+  [[nodiscard]] auto destinations() const {
+    return [map = map_](std::uint64_t slot) {
+      if constexpr (to_slots)
+        return map[slot].rank;
+      else
+        return map[slot];
+    };
   }
 
   MapCounts counted_map(std::optional<Diagnostic>& diagnostic) {
@@ -275,7 +266,7 @@ class Planner {
         [&] {
           map_counts.emplace(state_.ledger, storage_.slots());
           count_map(*map_counts, occupied_, state_.channel.rank(), state_.channel.size(),
-                    destination_of_);
+                    destinations());
         },
         [&] { return no_memory_to_plan(storage_.slots()); });
     if (map_counts && map_counts->diagnostic) diagnostic = map_counts->diagnostic;
@@ -287,8 +278,8 @@ class Planner {
   /// A map to slots takes part with no pattern, so that ranks with different forms of map meet.
   void look_for_layout(const MapCounts& map_counts, bool is_wrong) {
     layout::MapPattern pattern;
-    if (!is_wrong && form_ != Form::slots)
-      pattern = pattern_of(map_counts, ranks_, state_.channel.size());
+    if constexpr (!to_slots)
+      if (!is_wrong) pattern = pattern_of(map_counts, map_, state_.channel.size());
     const JointMap joint =
         agree_on_map(state_.channel, pattern, map_counts.leaving.size(), state_.blocks.block_bytes);
     if (storage_.slots() == 0 && state_.blocks.block_bytes == 0)
@@ -324,19 +315,19 @@ class Planner {
     flows.blocks_before = map_counts.blocks_before;
     flows.blocks_resident = map_counts.blocks_before - map_counts.blocks_leaving;
     flows.blocks_after = flows.blocks_resident;
+    list_destinations(ledger, flows, map_counts);
     // Whatever the others have: where counts are exchanged the slots are computed all the same.
     if (is_cyclic_)
-      list_cyclic_exports(ledger, flows, distribution_, state_.channel.rank(),
-                          state_.channel.size());
+      list_cyclic_exports(flows, distribution_, state_.channel.size());
     else
-      sort_exports(ledger, flows, map_counts, destination_of_);
+      sort_exports(ledger, flows, map_counts, destinations());
     const bool grows = slots > map_counts.holes.slots();
     flows.initially_free = grows ? map_counts.initially_free.grown(ledger, slots)
                                  : std::move(map_counts.initially_free);
     flows.any.grain = schedule::grain_blocks(state_.blocks.block_bytes, degree_);
     flows.any.rank = state_.channel.rank();
     flows.any.ranks = state_.channel.size();
-    if (form_ != Form::slots)
+    if constexpr (!to_slots)
       flows.holes = grows ? map_counts.holes.grown(ledger, slots) : std::move(map_counts.holes);
     flows.incoming.reserve(arriving.size());
     for (const mpi::SparseCount& count : arriving)
@@ -352,15 +343,18 @@ class Planner {
       complete_any_order(ledger, flows, flows.holes, state_.blocks.block_bytes);
       flows.holes = {};
     }
-    if (form_ != Form::slots) return;
-    flows.arrivals = Array<SlotIndex>(ledger, flows.blocks_arriving);
+    if constexpr (to_slots) list_moves_to_slots(flows);
+  }
+
+  void list_moves_to_slots(Flows& flows) {
+    flows.arrivals = Array<SlotIndex>(state_.ledger, flows.blocks_arriving);
     const int rank = state_.channel.rank();
-    flows.list_local_moves(ledger, [&](auto&& move) {
+    flows.list_local_moves(state_.ledger, [&](auto&& move) {
       // Where something was found wrong there are no slots, so a bad map is not looked at here.
-      for (std::uint64_t slot = 0; slots > 0 && slot < addresses_.size(); ++slot)
-        if (const Address& to = addresses_[slot]; to.rank == rank && to.slot != slot &&
-                                                  to.slot < slots &&
-                                                  !flows.initially_free.contains(slot))
+      for (std::uint64_t slot = 0; flows.slots > 0 && slot < map_.size(); ++slot)
+        if (const Address& to = map_[slot]; to.rank == rank && to.slot != slot &&
+                                            to.slot < flows.slots &&
+                                            !flows.initially_free.contains(slot))
           move(slot, to.slot);
     });
   }
@@ -368,9 +362,7 @@ class Planner {
   const BlockStorage& storage_;
   const Occupied& occupied_;
   Form form_;
-  std::span<const int> ranks_;
-  std::span<const Address> addresses_;
-  DestinationOf destination_of_;
+  std::span<const Entry> map_;
   MapLayout layout_ = MapLayout::none;
   std::uint64_t degree_ = 0;  ///< JointMap::degree
   layout::CyclicDistribution distribution_;
@@ -388,19 +380,17 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
     return diagnostic;
   const std::uint64_t slots = storage.slots();
   if (detail::bounded_product(slots, storage.block_bytes()) > detail::most_bytes)
-    return wrong("the storage says it has " + std::to_string(slots) + " slots for blocks of " +
-                 std::to_string(storage.block_bytes()) + " bytes, more than " +
-                 detail::most_bytes_text + "; give the numbers that it has");
+    return invalid("the storage says it has ", slots, " slots for blocks of ",
+                   storage.block_bytes(), " bytes, more than ", detail::most_bytes_text,
+                   "; give the numbers that it has");
   if (slots > 0 && storage.block_bytes() == 0)
-    return wrong("the storage says it has blocks of zero bytes; give their size");
+    return invalid("the storage says it has blocks of zero bytes; give their size");
   if (occupied.map_size() > slots)
-    return wrong(std::to_string(occupied.map_size()) + " blocks do not fit the " +
-                 std::to_string(slots) +
-                 " slots of the storage; give the number of blocks that it holds");
+    return invalid(occupied.map_size(), " blocks do not fit the ", slots,
+                   " slots of the storage; give the number of blocks that it holds");
   if (occupied.is_masked() && occupied.map_size() != slots)
-    return wrong("the mask has " + std::to_string(occupied.map_size()) +
-                 " entries for a storage of " + std::to_string(slots) +
-                 " slots; it needs one entry per slot");
+    return invalid("the mask has ", occupied.map_size(), " entries for a storage of ", slots,
+                   " slots; it needs one entry per slot");
   if (map_entries != occupied.map_size()) return bad_map_size(map_entries, occupied.map_size());
   if (auto diagnostic = check_options(state.options)) return diagnostic;
   return check_budget(state);
@@ -422,8 +412,8 @@ bool can_number(State& state, std::uint64_t slots) {
 }
 
 Diagnostic no_memory_to_plan(std::uint64_t slots) {
-  return {ErrorCode::out_of_memory,
-          "no memory to plan for " + std::to_string(slots) + " slots; use fewer or larger blocks"};
+  return diagnose(ErrorCode::out_of_memory, "no memory to plan for ", slots,
+                  " slots; use fewer or larger blocks");
 }
 
 std::optional<Diagnostic> check_budget(const State& state) {
@@ -436,11 +426,10 @@ std::optional<Diagnostic> check_budget(const State& state) {
 
 Diagnostic budget_below_blocks(const State& state) {
   const std::size_t blocks = state.blocks.least_scratch_blocks();
-  return {ErrorCode::budget_too_small,
-          "the budget of " + std::to_string(state.options.budget_bytes) + " bytes is below the " +
-              std::to_string(blocks * state.blocks.block_bytes) + " bytes that " +
-              (blocks == 1 ? "one block takes" : "two staged blocks take") +
-              "; set budget_bytes to " + mpi::at_least_enough};
+  return diagnose(ErrorCode::budget_too_small, "the budget of ", state.options.budget_bytes,
+                  " bytes is below the ", blocks * state.blocks.block_bytes, " bytes that ",
+                  blocks == 1 ? "one block takes" : "two staged blocks take",
+                  "; set budget_bytes to ", mpi::at_least_enough);
 }
 
 storage::NodeWish node_wish(State& state) {
@@ -476,16 +465,12 @@ void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occup
   const Form form = state.options.order == Order::any    ? Form::any
                     : state.options.order == Order::fill ? Form::fill
                                                          : Form::stable;
-  Planner(state, storage, occupied, form, ranks, {}, [ranks](std::uint64_t slot) {
-    return ranks[slot];
-  }).run();
+  Planner(state, storage, occupied, form, ranks).run();
 }
 
 void plan_slots(State& state, const BlockStorage& storage, const Occupied& occupied,
                 std::span<const Address> addresses) {
-  Planner(state, storage, occupied, Form::slots, {}, addresses, [addresses](std::uint64_t slot) {
-    return addresses[slot].rank;
-  }).run();
+  Planner(state, storage, occupied, Form::slots, addresses).run();
 }
 
 }  // namespace valet::plan

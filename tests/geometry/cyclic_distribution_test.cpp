@@ -39,14 +39,6 @@ std::vector<int> numbered_map(int number, std::size_t length, int ranks) {
 
 void expect_counts_and_runs(const CyclicDistribution& distribution, int ranks) {
   const std::vector<int> map = map_of(distribution, ranks);
-  std::vector<int> destinations = map, listed;
-  std::ranges::sort(destinations);
-  destinations.erase(std::unique(destinations.begin(), destinations.end()), destinations.end());
-  distribution.for_each_rank(ranks, [&](int rank, std::int64_t count) {
-    listed.push_back(rank);
-    EXPECT_EQ(count, distribution.count_of(rank, ranks));
-  });
-  EXPECT_EQ(listed, destinations);
   for (int rank = 0; rank < ranks; ++rank) {
     std::vector<std::int64_t> expected;
     for (std::size_t k = 0; k < map.size(); ++k)
