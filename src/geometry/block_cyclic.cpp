@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include <valet/block_cyclic.hpp>
 #include <valet/error.hpp>
 
@@ -9,8 +10,9 @@
 namespace valet {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, "BlockCyclic: " + message);
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(ErrorCode::invalid_argument, invalid("BlockCyclic: ", parts...).text);
 }
 
 std::string in_dimension(int number) { return " in dimension " + std::to_string(number); }
@@ -29,9 +31,8 @@ void check_lengths(const BlockCyclic::Extents& extents, const BlockCyclic::Exten
   if (block_sizes.size() == count && grid.size() == count &&
       (default_first || first_ranks.size() == count))
     return;
-  refuse("extents have " + std::to_string(count) + " dimensions, block sizes " +
-         std::to_string(block_sizes.size()) + ", the grid " + std::to_string(grid.size()) +
-         (default_first ? "" : ", first ranks " + std::to_string(first_ranks.size())) +
+  refuse("extents have ", count, " dimensions, block sizes ", block_sizes.size(), ", the grid ",
+         grid.size(), default_first ? "" : ", first ranks " + std::to_string(first_ranks.size()),
          "; give each one value per dimension");
 }
 
@@ -40,24 +41,22 @@ void check_lengths(const BlockCyclic::Extents& extents, const BlockCyclic::Exten
 namespace layout {
 
 void throw_too_many_dimensions(std::size_t given) {
-  refuse("an array has 1 to 6 dimensions, not " + std::to_string(given));
+  refuse("an array has 1 to 6 dimensions, not ", given);
 }
 
 Dimension::Dimension(std::int64_t extent, std::int64_t block_size, int ranks, int first_rank,
                      int number)
     : extent_(extent), block_size_(block_size), ranks_(ranks), first_rank_(first_rank) {
   const std::string where = in_dimension(number);
-  if (extent < 0)
-    refuse("extent " + std::to_string(extent) + where + " is negative; 0 is an empty array");
-  if (block_size < 1)
-    refuse("block size " + std::to_string(block_size) + where + " must be at least 1");
-  if (ranks < 1) refuse("grid size " + std::to_string(ranks) + where + " must be at least 1");
+  if (extent < 0) refuse("extent ", extent, where, " is negative; 0 is an empty array");
+  if (block_size < 1) refuse("block size ", block_size, where, " must be at least 1");
+  if (ranks < 1) refuse("grid size ", ranks, where, " must be at least 1");
   if (first_rank < 0 || first_rank >= ranks)
-    refuse("first rank " + std::to_string(first_rank) + where + " is not in the grid, which has " +
-           std::to_string(ranks) + " ranks there (0 to " + std::to_string(ranks - 1) + ")");
+    refuse("first rank ", first_rank, where, " is not in the grid, which has ", ranks,
+           " ranks there (0 to ", ranks - 1, ")");
   if (std::min(block_size, extent) > BlockCyclic::most_elements / ranks)
-    refuse("blocks of " + std::to_string(block_size) + " on " + std::to_string(ranks) + " ranks" +
-           where + " overflow: one turn through the grid may span 2^60 elements");
+    refuse("blocks of ", block_size, " on ", ranks, " ranks", where,
+           " overflow: one turn through the grid may span 2^60 elements");
 }
 
 std::int64_t Dimension::local_extent(int coordinate) const noexcept {
@@ -76,8 +75,7 @@ BlockCyclic::BlockCyclic(const Extents& extents, const Extents& block_sizes,
                          const Coordinates& first_ranks)
     : rank_order_(rank_order) {
   if (rank_order != IndexOrder::row_major && rank_order != IndexOrder::column_major)
-    refuse("rank order " + std::to_string(static_cast<int>(rank_order)) +
-           " is neither row_major nor column_major");
+    refuse("rank order ", static_cast<int>(rank_order), " is neither row_major nor column_major");
   check_lengths(extents, block_sizes, grid, first_ranks);
   dimensions_ = layout::PerDimension<layout::Dimension>::filled(extents.size(), {});
   elements_ = 1;
@@ -86,11 +84,11 @@ BlockCyclic::BlockCyclic(const Extents& extents, const Extents& block_sizes,
     dimensions_[d] =
         layout::Dimension(extents[d], block_sizes[d], grid[d], first_rank, static_cast<int>(d));
     if (ranks_ > std::numeric_limits<int>::max() / grid[d])
-      refuse("the grid has more than 2147483647 ranks, first" + in_dimension(static_cast<int>(d)));
+      refuse("the grid has more than 2147483647 ranks, first", in_dimension(static_cast<int>(d)));
     ranks_ *= grid[d];
     // Zero extents later on do not excuse the product of the others: strides are made of those.
     if (extents[d] > 0 && elements_ > most_elements / extents[d])
-      refuse("the array has more than 2^60 elements, first" + in_dimension(static_cast<int>(d)));
+      refuse("the array has more than 2^60 elements, first", in_dimension(static_cast<int>(d)));
     elements_ *= std::max<std::int64_t>(extents[d], 1);
   }
   for (const std::int64_t extent : extents)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/error.hpp>
+#include "base/diagnose.hpp"
 #include <valet/scalapack.hpp>
 
 #include <limits>
-#include <string>
 
 namespace valet::layout {
 namespace {
@@ -12,20 +11,20 @@ enum Entry { dtype, ctxt, m, n, mb, nb, rsrc, csrc, lld, entries };
 
 constexpr int dense_matrix = 1;
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw Error(ErrorCode::invalid_argument, "ScaLAPACK descriptor: " + message);
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(ErrorCode::invalid_argument, invalid("ScaLAPACK descriptor: ", parts...).text);
 }
 
 void check_leading_dimension(int leading_dimension) {
   if (leading_dimension < 1)
-    refuse("leading dimension LLD = " + std::to_string(leading_dimension) +
+    refuse("leading dimension LLD = ", leading_dimension,
            " must be at least 1, and at least the rank's local rows");
 }
 
 int as_integer(std::int64_t value, const char* what) {
   if (value > std::numeric_limits<int>::max())
-    refuse(std::string(what) + " = " + std::to_string(value) +
-           " does not fit ScaLAPACK's 32-bit integers");
+    refuse(what, " = ", value, " does not fit ScaLAPACK's 32-bit integers");
   return static_cast<int>(value);
 }
 
@@ -34,9 +33,9 @@ int as_integer(std::int64_t value, const char* what) {
 BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
                            IndexOrder rank_order) {
   if (descriptor.size() != entries)
-    refuse("it has " + std::to_string(descriptor.size()) + " integers, but a dense array has 9");
+    refuse("it has ", descriptor.size(), " integers, but a dense array has 9");
   if (descriptor[dtype] != dense_matrix)
-    refuse("DTYPE = " + std::to_string(descriptor[dtype]) +
+    refuse("DTYPE = ", descriptor[dtype],
            " is not 1, a dense block-cyclic array; band descriptors (501, 502) are not layouts of "
            "a whole array");
   check_leading_dimension(descriptor[lld]);
@@ -49,7 +48,7 @@ BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int g
 
 ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int leading_dimension) {
   if (layout.dimensions() != 2)
-    refuse("it describes two dimensions, the layout has " + std::to_string(layout.dimensions()));
+    refuse("it describes two dimensions, the layout has ", layout.dimensions());
   check_leading_dimension(leading_dimension);
   const Dimension& rows = layout.dimension(0);
   const Dimension& columns = layout.dimension(1);

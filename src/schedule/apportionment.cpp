@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/apportionment.hpp"
 
+#include "base/partition_index.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -77,16 +79,10 @@ std::uint64_t above(Counts remaining, std::uint64_t level, std::uint64_t enough)
 }
 
 void min_max(Counts remaining, std::uint64_t free, Credits credited) {
-  std::uint64_t low = 0;
-  std::uint64_t high =
-      remaining.empty() ? 0 : *std::max_element(remaining.begin(), remaining.end());
-  while (low < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    if (above(remaining, middle, free) <= free)
-      high = middle;
-    else
-      low = middle + 1;
-  }
+  const std::uint64_t most = remaining.empty() ? 0 : std::ranges::max(remaining);
+  const std::uint64_t low = detail::partition_index(0, most, [&](std::uint64_t level) {
+    return above(remaining, level, free) > free;
+  });
   std::uint64_t left = free - above(remaining, low, free);
   // What is left is too little to lower the level for all who are at it: one block each.
   for (std::size_t i = 0; i < remaining.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/repair.hpp"
 
+#include "base/partition_index.hpp"
 #include "base/sizes.hpp"
 
 #include <algorithm>
@@ -27,16 +28,10 @@ bool takes_more(std::span<const RankLoad> loads, std::uint64_t level, std::uint6
 /// The highest level, up to the one at which there is room for all of it, that does not take more
 /// than `excess`.
 std::uint64_t highest_level(std::span<const RankLoad> loads, std::uint64_t excess) {
-  std::uint64_t low = 0, high = excess;
-  for (const RankLoad& load : loads) high = std::max(high, load.blocks + excess);
-  while (low < high) {
-    const std::uint64_t middle = high - (high - low) / 2;
-    if (takes_more(loads, middle, excess))
-      high = middle - 1;
-    else
-      low = middle;
-  }
-  return low;
+  std::uint64_t most = excess;
+  for (const RankLoad& load : loads) most = std::max(most, load.blocks + excess);
+  return detail::partition_index(
+      0, most, [&](std::uint64_t level) { return !takes_more(loads, level + 1, excess); });
 }
 
 }  // namespace
