@@ -6,7 +6,7 @@
 /// Data Redistribution Between Producer and Consumer Grids", section 4.4). Pure and without memory
 /// of its own.
 
-#include "geometry/dimension_pair.hpp"
+#include "geometry/intersection.hpp"
 
 #include <algorithm>
 #include <cstdint>

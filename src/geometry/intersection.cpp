@@ -1,41 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/intersection.hpp"
 
+#include "base/diagnose.hpp"
 #include "geometry/aspen.hpp"
-#include <valet/error.hpp>
 
 #include <algorithm>
-#include <string>
+#include <numeric>
 
 namespace valet::layout {
 namespace {
 
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(ErrorCode::invalid_argument, invalid(parts...).text);
+}
+
+std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_t other) {
+  if (stride >= extent || other >= extent) return extent;
+  const std::int64_t factor = quotient(stride, std::gcd(stride, other));
+  // Written so that the least common multiple is not computed where it would overflow.
+  return factor > quotient(extent - 1, other) ? extent : factor * other;
+}
+
 void check(const BlockCyclic& mine, int rank, const BlockCyclic& theirs) {
   if (rank < 0 || rank >= mine.ranks())
-    throw Error(ErrorCode::invalid_argument,
-                "rank " + std::to_string(rank) +
-                    " is not in the layout's grid, which has ranks 0 to " +
-                    std::to_string(mine.ranks() - 1));
+    refuse("rank ", rank, " is not in the layout's grid, which has ranks 0 to ", mine.ranks() - 1);
   if (mine.dimensions() != theirs.dimensions())
-    throw Error(ErrorCode::invalid_argument,
-                "the two layouts are not of the same array: " + std::to_string(mine.dimensions()) +
-                    " and " + std::to_string(theirs.dimensions()) + " dimensions");
+    refuse("the two layouts are not of the same array: ", mine.dimensions(), " and ",
+           theirs.dimensions(), " dimensions");
 }
 
 }  // namespace
+
+DimensionPair::Side::Side(const Dimension& dimension)
+    : block(std::max<std::int64_t>(dimension.ranks() == 1
+                                       ? dimension.extent()
+                                       : std::min(dimension.block_size(), dimension.extent()),
+                                   1)),
+      stride(block * dimension.ranks()),
+      ranks(dimension.ranks()),
+      first_rank(dimension.first_rank()) {}
+
+DimensionPair::DimensionPair(const Dimension& my_dimension, const Dimension& their_dimension,
+                             int number)
+    : extent(my_dimension.extent()),
+      mine(my_dimension),
+      theirs(their_dimension),
+      period(common_period(extent, mine.stride, theirs.stride)),
+      repeats(period < extent) {
+  const std::int64_t blocks = quotient(mine.stride, theirs.block);
+  offset_step = mine.stride - blocks * theirs.block;
+  peer_step = blocks - quotient(blocks, theirs.ranks) * theirs.ranks;
+  if (their_dimension.extent() != extent)
+    refuse("the two layouts are not of the same array: extent ", extent, " and ",
+           their_dimension.extent(), " in dimension ", number,
+           "; give both the extents of the global array");
+}
 
 DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair& pair,
                                              int coordinate)
     : first_(ledger, static_cast<std::size_t>(pair.theirs.ranks) + 1), pair_(pair) {
   // Counted, then placed: no second list beside the sorted one.
   std::fill(first_.begin(), first_.end(), 0);
-  std::int64_t families = 0;
-  walk_aspen(pair, coordinate, [&](const IndexFamily& found) {
-    ++first_[static_cast<std::size_t>(found.peer) + 1];
-    ++families;
-  });
-  families_ = Array<Family>(ledger, static_cast<std::size_t>(families));
-  for (std::size_t peer = 1; peer < first_.size(); ++peer) first_[peer] += first_[peer - 1];
+  walk_aspen(pair, coordinate,
+             [&](const IndexFamily& found) { ++first_[static_cast<std::size_t>(found.peer) + 1]; });
+  std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  families_ = Array<Family>(ledger, static_cast<std::size_t>(*(first_.end() - 1)));
   walk_aspen(pair, coordinate, [&](const IndexFamily& found) {
     std::int64_t& next = first_[static_cast<std::size_t>(found.peer)];
     families_[static_cast<std::size_t>(next++)] = {found.position, found.local, found.length,
