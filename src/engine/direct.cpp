@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/at_once.hpp"
 #include "engine/exchange.hpp"
-#include "plan/holes.hpp"
+#include "plan/any_order.hpp"
 
 namespace valet::engine {
 namespace {

@@ -37,8 +37,8 @@
 namespace valet::engine {
 namespace {
 
-/// STREAM where blocks land in the order of plan/holes.hpp: imports are credited in the order of
-/// their grains, and so are exports by their receivers, so that each finds its slot just left.
+/// STREAM where blocks land in the order of plan/any_order.hpp: imports are credited in the order
+/// of their grains, and so are exports by their receivers, so that each finds its slot just left.
 ///
 /// Why it never gets stuck. Take the block of the least key, over all ranks, that has not arrived.
 /// All exports before it have left, so of the imports before it at most AnyOrder::in_wait wait for

@@ -8,7 +8,7 @@
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "mpi/tags.hpp"
-#include "plan/holes.hpp"
+#include "plan/any_order.hpp"
 #include <valet/detail/block_hash.hpp>
 #include <valet/storage_backend.hpp>
 

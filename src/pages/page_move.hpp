@@ -27,7 +27,6 @@
 #include "mpi/neighbour_words.hpp"
 #include "pages/page_cut.hpp"
 #include "plan/any_order.hpp"
-#include "plan/holes.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/planner.hpp"
 #include "storage/local_redistribution.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/any_order.hpp"
 
-#include "plan/holes.hpp"
-
 #include <algorithm>
 #include <array>
 

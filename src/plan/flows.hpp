@@ -21,7 +21,7 @@ namespace valet::plan {
 /// How final slots follow from the map (Options::order, or given by the map itself).
 enum class Form { any, fill, stable, slots };
 
-/// What decides the slots of Form::any beside the flows; see plan/holes.hpp.
+/// What decides the slots of Form::any beside the flows; see plan/any_order.hpp.
 struct AnyOrder {
   std::uint64_t grain = 1;    ///< blocks
   int rank = 0;               ///< this one
@@ -76,7 +76,7 @@ struct Flows {
   Array<SlotIndex> resident_from,
       resident_to;  ///< slots, any: blocks that change their slot inside this rank
 
-  /// Whether blocks are to land in the order of plan/holes.hpp, and in no other.
+  /// Whether blocks are to land in the order of plan/any_order.hpp, and in no other.
   [[nodiscard]] bool in_order() const { return form == Form::any && !any.is_listed; }
 
   /// Indices for each slot that are promised at most (Report::extra_bytes_bound).

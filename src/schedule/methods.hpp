@@ -37,7 +37,7 @@ enum class BudgetRule {
 /// When blocks reach their final slots, for Order::any.
 enum class LandingRule {
   whenever,  ///< as they come: final slots are listed
-  in_order,  ///< in the order of plan/holes.hpp, if there is room for those that wait
+  in_order,  ///< in the order of plan/any_order.hpp, if there is room for those that wait
   at_once,   ///< in that order, when all have left
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
 
-   STREAM where blocks land in the order of grains (src/engine/ordered/*, src/plan/holes.hpp,
+   STREAM where blocks land in the order of grains (src/engine/ordered/*, src/plan/any_order.hpp,
    blocks_in_wait() in src/plan/any_order.cpp), for Spin.
 
    Checked for every transfer matrix of P ranks and flows of at most MOST blocks, and every choice

@@ -3,7 +3,7 @@
 
 #include "engine/ordered/message_list.hpp"
 #include "engine/slots/slot_sender.hpp"
-#include "plan/holes.hpp"
+#include "plan/any_order.hpp"
 
 #include <algorithm>
 #include <array>
