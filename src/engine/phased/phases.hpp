@@ -6,8 +6,7 @@
 
 #include "mpi/root.hpp"
 #include "plan/plan_state.hpp"
-#include "schedule/keyed_counts.hpp"
-#include "schedule/parking.hpp"
+#include "schedule/phased_rank.hpp"
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 #include <valet/report.hpp>
