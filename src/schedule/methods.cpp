@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/methods.hpp"
 
-#include "base/names.hpp"
-
 #include <algorithm>
 #include <array>
+#include <string>
 
-namespace valet {
-namespace schedule {
+namespace valet::schedule {
 namespace {
 
 bool always(const Options&) { return true; }
@@ -67,24 +65,4 @@ const MethodTraits& traits_of(Method method) {
                                                " moves no blocks; start from the default options");
 }
 
-}  // namespace schedule
-
-namespace {
-
-#define VALET_NAMED(C, name) \
-  , detail::Named { Method::name, #name }
-constexpr std::array names{
-    detail::Named{Method::automatic, "automatic", "auto"} VALET_METHODS(VALET_NAMED)};
-#undef VALET_NAMED
-
-}  // namespace
-
-const char* to_string(Method method) noexcept { return detail::name_of(names, method); }
-
-std::optional<Diagnostic> schedule::check_method(const char* option, Method method) {
-  return detail::unknown_choice(names, option, method);
-}
-
-Method parse_method(std::string_view name) { return detail::value_of(names, "method", name); }
-
-}  // namespace valet
+}  // namespace valet::schedule

@@ -12,8 +12,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 /// All methods but the choice among them, as row(C, name): VALET_METHOD_<C> in C and Fortran, <C>
 /// as the value of Zoltan's parameter, Method::<name> in C++, made by engine::make_<name>().
@@ -47,7 +45,6 @@ struct MethodTraits {
   Method method = Method::stream;
   const char* name = "";        ///< as to_string() and parse_method() have it
   const char* upper_name = "";  ///< the value of Zoltan's parameter
-  bool serves_dropin = true;    ///< Zoltan's parameter takes it
   MessageRule messages = MessageRule::stream;
   BudgetRule budget = BudgetRule::any;
   LandingRule landing = LandingRule::whenever;

@@ -15,6 +15,12 @@ namespace {
 
 using detail::Named;
 
+#define VALET_NAMED(C, name) \
+  , Named { Method::name, #name }
+constexpr std::array method_names{
+    Named{Method::automatic, "automatic", "auto"} VALET_METHODS(VALET_NAMED)};
+#undef VALET_NAMED
+
 constexpr std::array orders{Named{Order::any, "any"}, Named{Order::fill, "fill"},
                             Named{Order::stable, "stable"}};
 constexpr std::array schedulers{Named{Scheduler::distributed, "distributed"},
@@ -28,6 +34,7 @@ constexpr std::array heuristics{
 
 }  // namespace
 
+const char* to_string(Method method) noexcept { return detail::name_of(method_names, method); }
 const char* to_string(Order order) noexcept { return detail::name_of(orders, order); }
 const char* to_string(Scheduler scheduler) noexcept {
   return detail::name_of(schedulers, scheduler);
@@ -37,6 +44,9 @@ const char* to_string(Heuristic heuristic) noexcept {
 }
 const char* to_string(EdgeOrder order) noexcept { return detail::name_of(edge_orders, order); }
 
+Method parse_method(std::string_view name) {
+  return detail::value_of(method_names, "method", name);
+}
 Order parse_order(std::string_view name) { return detail::value_of(orders, "order", name); }
 Scheduler parse_scheduler(std::string_view name) {
   return detail::value_of(schedulers, "scheduler", name);
@@ -46,6 +56,10 @@ Heuristic parse_heuristic(std::string_view name) {
 }
 EdgeOrder parse_edge_order(std::string_view name) {
   return detail::value_of(edge_orders, "edge order", name);
+}
+
+std::optional<Diagnostic> schedule::check_method(const char* option, Method method) {
+  return detail::unknown_choice(method_names, option, method);
 }
 
 std::optional<Diagnostic> schedule::check_choices(const Options& options) {

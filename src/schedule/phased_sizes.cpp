@@ -6,7 +6,6 @@
 #include "schedule/stream_sizes.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace valet::schedule {
 namespace {

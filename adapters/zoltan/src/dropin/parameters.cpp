@@ -32,7 +32,7 @@ bool set_method(MigrationParameters& parameters, const std::string& value) {
   parameters.method = Method::automatic;
   if (value == automatic_name) return true;
   for (const schedule::MethodTraits* const traits : schedule::methods()) {
-    if (!traits->serves_dropin || value != traits->upper_name) continue;
+    if (value != traits->upper_name) continue;
     parameters.method = traits->method;
     return true;
   }
@@ -42,7 +42,7 @@ bool set_method(MigrationParameters& parameters, const std::string& value) {
 std::string method_values() {
   std::string values = std::string(stock_name) + ", " + automatic_name;
   for (const schedule::MethodTraits* const traits : schedule::methods())
-    if (traits->serves_dropin) values.append(", ").append(traits->upper_name);
+    values.append(", ").append(traits->upper_name);
   return values;
 }
 
