@@ -21,6 +21,7 @@
 #include <bit>
 #include <new>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace valet::plan {
@@ -277,18 +278,13 @@ class Planner {
 
   /// A map to slots takes part with no pattern, so that ranks with different forms of map meet.
   void look_for_layout(const MapCounts& map_counts, bool is_wrong) {
-    layout::MapPattern pattern;
     if constexpr (!to_slots)
-      if (!is_wrong) pattern = pattern_of(map_counts, map_, state_.channel.size());
-    const JointMap joint =
-        agree_on_map(state_.channel, pattern, map_counts.leaving.size(), state_.blocks.block_bytes);
+      if (!is_wrong) pattern_ = pattern_of(map_counts, map_, state_.channel.size());
+    joint_ = agree_on_map(state_.channel, pattern_, map_counts.leaving.size(),
+                          state_.blocks.block_bytes);
     if (storage_.slots() == 0 && state_.blocks.block_bytes == 0)
-      state_.blocks.block_bytes = joint.block_bytes;
-    layout_ = joint.layout;
-    degree_ = joint.degree;
-    distribution_ = pattern.distribution;
-    is_cyclic_ = pattern.periodic;
-    state_.from_layout = layout_ != MapLayout::none;
+      state_.blocks.block_bytes = joint_.block_bytes;
+    state_.from_layout = joint_.layout != MapLayout::none;
   }
 
   void find_arriving(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
@@ -296,8 +292,8 @@ class Planner {
     map_counts.leaving.for_each([&](int, std::uint64_t count) { departures.add(count); });
     if (departures.blocks > 0) message_blocks_ = message_blocks(state_, departures);
     if (state_.from_layout)
-      return compute_counts(state_.channel, state_.ledger, layout_, distribution_, map_counts,
-                            message_blocks_, arriving);
+      return compute_counts(state_.channel, state_.ledger, joint_.layout, pattern_.distribution,
+                            map_counts, message_blocks_, arriving);
     Vector<mpi::SparseCount> leaving(state_.ledger);
     leaving.reserve(map_counts.leaving.size());
     map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
@@ -317,14 +313,14 @@ class Planner {
     flows.blocks_after = flows.blocks_resident;
     list_destinations(ledger, flows, map_counts);
     // Whatever the others have: where counts are exchanged the slots are computed all the same.
-    if (is_cyclic_)
-      list_cyclic_exports(flows, distribution_, state_.channel.size());
+    if (pattern_.periodic)
+      list_cyclic_exports(flows, pattern_.distribution, state_.channel.size());
     else
       sort_exports(ledger, flows, map_counts, destinations());
     const bool grows = slots > map_counts.holes.slots();
     flows.initially_free = grows ? map_counts.initially_free.grown(ledger, slots)
                                  : std::move(map_counts.initially_free);
-    flows.any.grain = schedule::grain_blocks(state_.blocks.block_bytes, degree_);
+    flows.any.grain = schedule::grain_blocks(state_.blocks.block_bytes, joint_.degree);
     flows.any.rank = state_.channel.rank();
     flows.any.ranks = state_.channel.size();
     if constexpr (!to_slots)
@@ -335,8 +331,8 @@ class Planner {
     if (state_.from_layout) {
       state_.segments = flows.outgoing.size() + flows.incoming.size();
       state_.periods =
-          layout_ == MapLayout::cyclic
-              ? static_cast<std::uint64_t>(distribution_.periods(state_.channel.size()))
+          joint_.layout == MapLayout::cyclic
+              ? static_cast<std::uint64_t>(pattern_.distribution.periods(state_.channel.size()))
               : 1;
     }
     if (form_ == Form::any) {
@@ -363,10 +359,8 @@ class Planner {
   const Occupied& occupied_;
   Form form_;
   std::span<const Entry> map_;
-  MapLayout layout_ = MapLayout::none;
-  std::uint64_t degree_ = 0;  ///< JointMap::degree
-  layout::CyclicDistribution distribution_;
-  bool is_cyclic_ = false;             ///< the map of this rank
+  layout::MapPattern pattern_;  ///< of the map of this rank
+  JointMap joint_;
   std::uint64_t message_blocks_ = 0;   ///< as announced; 0 where nothing leaves
   Array<std::uint64_t> slot_buffers_;  ///< while the ranks can agree that there is no memory
   State& state_;

@@ -7,25 +7,6 @@ namespace valet::schedule {
 
 // The depth-first search of MADRE Figure 4.
 
-/// What the actions of one cycle or shift have in common.
-struct CyclicScheduler::Common {
-  std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
-  std::uint32_t most_message_blocks = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t step = 0;
-
-  void take_part(const Node& node) {
-    most_message_blocks = std::min(most_message_blocks, node.most_message_blocks);
-    step = std::max(step, node.step);
-  }
-  [[nodiscard]] std::uint64_t message_blocks() const {
-    return std::min({blocks, std::max<std::uint64_t>(1, room), std::uint64_t{most_message_blocks}});
-  }
-  [[nodiscard]] Action action(std::uint32_t source, std::uint32_t destination) const {
-    return {source, destination, blocks, message_blocks(), step};
-  }
-};
-
 void CyclicScheduler::run(CyclicLink& link) {
   for (std::uint32_t start = 0; start < nodes_.size(); ++start) {
     while (nodes_[start].edges > 0) {
@@ -38,12 +19,6 @@ void CyclicScheduler::run(CyclicLink& link) {
 void CyclicScheduler::push(std::uint32_t rank) {
   nodes_[rank].position = depth_;
   stack_[depth_++] = rank;
-}
-
-std::uint32_t CyclicScheduler::pop() {
-  const std::uint32_t rank = stack_[--depth_];
-  nodes_[rank].position = no_rank;
-  return rank;
 }
 
 void CyclicScheduler::advance(CyclicLink& link) {
@@ -68,33 +43,37 @@ void CyclicScheduler::advance(CyclicLink& link) {
 /// What the stack holds from `first` on: a cycle if it is closed, else the whole stack as a shift,
 /// whose last rank has nothing to send, so that what it is to receive fits into its free slots.
 void CyclicScheduler::schedule(CyclicLink& link, std::uint32_t first, bool is_closed) {
-  Common common;
+  Action action{.blocks = std::numeric_limits<std::uint64_t>::max()};
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t most_message_blocks = std::numeric_limits<std::uint32_t>::max();
   for (std::uint32_t i = first; i < depth_; ++i) {
     const Node& node = nodes_[stack_[i]];
-    if (is_closed || i + 1 < depth_) common.blocks = std::min(common.blocks, node.blocks);
-    if (is_closed || i > first) common.room = std::min(common.room, node.free);
-    common.take_part(node);
+    if (is_closed || i + 1 < depth_) action.blocks = std::min(action.blocks, node.blocks);
+    if (is_closed || i > first) room = std::min(room, node.free);
+    most_message_blocks = std::min<std::uint64_t>(most_message_blocks, node.most_message_blocks);
+    action.step = std::max(action.step, node.step);
   }
+  action.message_blocks =
+      std::min({action.blocks, std::max<std::uint64_t>(1, room), most_message_blocks});
   const std::uint32_t last = stack_[depth_ - 1];
   if (!is_closed) {
-    nodes_[last].free -= common.blocks;
-    nodes_[stack_[first]].free += common.blocks;
+    nodes_[last].free -= action.blocks;
+    nodes_[stack_[first]].free += action.blocks;
   }
   while (depth_ > first) {
-    const std::uint32_t rank = pop();
-    const std::uint32_t in_front = is_closed ? last : no_rank;
-    const std::uint32_t source = depth_ > first ? stack_[depth_ - 1] : in_front;
+    const std::uint32_t rank = stack_[--depth_];
+    Node& node = nodes_[rank];
     const bool sends = is_closed || rank != last;
-    link.schedule(rank, common.action(source, sends ? nodes_[rank].destination : no_rank));
-    nodes_[rank].step = common.step + 1;
-    if (sends) send(rank, common.blocks);
+    const std::uint32_t in_front = is_closed ? last : no_rank;
+    action.source = depth_ > first ? stack_[depth_ - 1] : in_front;
+    action.destination = sends ? node.destination : no_rank;
+    node.position = no_rank;
+    link.schedule(rank, action);
+    node.step = action.step + 1;
+    if (!sends) continue;
+    node.blocks -= action.blocks;
+    if (node.blocks == 0) --node.edges;
   }
-}
-
-void CyclicScheduler::send(std::uint32_t rank, std::uint64_t blocks) {
-  Node& node = nodes_[rank];
-  node.blocks -= blocks;
-  if (node.blocks == 0) --node.edges;
 }
 
 }  // namespace valet::schedule

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 namespace valet::schedule {
 
@@ -106,13 +105,10 @@ class VALET_EXPORT CyclicScheduler {
     std::uint64_t blocks = 0;          ///< left on the current edge; 0 when it must be asked for
     std::uint32_t step = 0;            ///< its next action's
   };
-  struct Common;
 
   void push(std::uint32_t rank);
-  std::uint32_t pop();
   void advance(CyclicLink& link);
   void schedule(CyclicLink& link, std::uint32_t first, bool is_closed);
-  void send(std::uint32_t rank, std::uint64_t blocks);
 
   Array<Node> nodes_;
   Array<std::uint32_t> stack_;
