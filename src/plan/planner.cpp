@@ -244,11 +244,10 @@ class Planner {
   void find_final_slots() {
     Flows& flows = state_.flows;
     exchange_final_slots(state_.channel, state_.ledger, flows, map_, std::move(slot_buffers_));
-    std::optional<Diagnostic> found;
-    auto failed = detail::unless_out_of_memory(
-        [&] { found = check_final_slots(state_.channel, state_.ledger, flows, map_); },
+    const auto found = detail::unless_out_of_memory(
+        [&] { return check_final_slots(state_.channel, state_.ledger, flows, map_); },
         [&] { return no_memory_to_plan(flows.slots); });
-    mpi::agree(state_.channel, failed ? failed : found);
+    mpi::agree(state_.channel, found);
   }
 
   /// The rank that the block in a slot is sent to.
@@ -268,9 +267,9 @@ class Planner {
           map_counts.emplace(state_.ledger, storage_.slots());
           count_map(*map_counts, occupied_, state_.channel.rank(), state_.channel.size(),
                     destinations());
+          return map_counts->diagnostic;
         },
         [&] { return no_memory_to_plan(storage_.slots()); });
-    if (map_counts && map_counts->diagnostic) diagnostic = map_counts->diagnostic;
     if (!diagnostic) return std::move(*map_counts);
     map_counts.reset();
     return {state_.ledger, 0};
