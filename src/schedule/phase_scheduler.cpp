@@ -22,8 +22,11 @@ void for_ranks(std::span<Match> matches, std::uint32_t Match::*end, Handle&& han
 }  // namespace
 
 PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
-                               std::span<const PhaseStart> starts, const PhaseOptions& options)
-    : options_(options),
+                               std::span<const PhaseStart> starts, const PhasedOptions& options,
+                               std::size_t most_pairs)
+    : heuristic_(options.heuristic),
+      parks_every_(options.parking),
+      most_pairs_(most_pairs),
       before_(ledger),
       after_(ledger),
       ranks_(ledger),
@@ -37,8 +40,7 @@ PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> tr
   for (std::uint32_t rank = 0; rank < starts.size(); ++rank)
     ranks_.emplace_back(ledger, options.seed, rank);
   parking_.reserve(starts.size());
-  const bool limited = options.most_pairs != PhaseOptions().most_pairs;
-  moves_.reserve((limited ? options.most_pairs : transfers.size()) + starts.size());
+  moves_.reserve((most_pairs == unlimited ? transfers.size() : most_pairs) + starts.size());
   fill(transfers);
   if (options.heuristic == Heuristic::continuous) relax();
 }
@@ -84,7 +86,7 @@ std::size_t PhaseScheduler::pairs() const {
 }
 
 std::size_t PhaseScheduler::pairs_left() const {
-  return options_.most_pairs - std::min(options_.most_pairs, pairs());
+  return most_pairs_ - std::min(most_pairs_, pairs());
 }
 
 std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t pairs) {
@@ -109,7 +111,7 @@ void PhaseScheduler::move(const Move& move) {
 
 void PhaseScheduler::receive(std::uint64_t equal_phases) {
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
-    ranks_[rank].credit(options_.heuristic, starts_[rank].free, equal_phases, counts_,
+    ranks_[rank].credit(heuristic_, starts_[rank].free, equal_phases, counts_,
                         [&](const PhasedRank::Key& key, std::uint64_t blocks) {
                           if (blocks == 0) return;
                           ranks_[key.peer].row.add({rank, key.target}, std::uint64_t{0} - blocks);
@@ -128,8 +130,8 @@ void PhaseScheduler::park() {
 /// Sends what the matches say. Leaves out that for which memory for pairs or moves would have to
 /// grow.
 void PhaseScheduler::reroute(std::span<Match> matches) {
-  std::size_t moves_left = options_.most_pairs == PhaseOptions().most_pairs
-                               ? options_.most_pairs
+  std::size_t moves_left = most_pairs_ == unlimited
+                               ? unlimited
                                : std::min(pairs_left(), moves_.capacity() - moves_.size());
   for_ranks(matches, &Match::from, [&](std::uint32_t rank, std::span<Match> own) {
     KeyedCounts& row = ranks_[rank].row;
@@ -195,11 +197,11 @@ bool PhaseScheduler::next() {
     if (equal_phases_ > 0) {
       receive(equal_phases_--);
     } else {
-      if (options_.heuristic == Heuristic::continuous) report_waiting();
+      if (heuristic_ == Heuristic::continuous) report_waiting();
       receive(0);
-      const bool parks = parks_in(phase_, options_.parking);
+      const bool parks = parks_in(phase_, parks_every_);
       if (parks) park();
-      is_last = moves_.empty() && (options_.parking == 0 || parks);
+      is_last = moves_.empty() && (parks_every_ == 0 || parks);
     }
   }
   end_phase();

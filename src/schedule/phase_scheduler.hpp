@@ -17,20 +17,6 @@
 
 namespace valet::schedule {
 
-/// How phases are made.
-struct PhaseOptions {
-  Heuristic heuristic = Heuristic::first_fit;
-  /// Parking at every k-th phase: in phases k, 2k, ... counted from 1; 0 for never. MADRE's
-  /// parking algorithm is first_fit with 1. Heuristic::continuous parks when its equal phases are
-  /// over.
-  std::uint64_t parking = 1;
-  std::uint64_t seed = 1;  ///< for Heuristic::random and fortune_wheel
-  /// Pairs of a rank that has blocks and one that they are for, that a PhaseScheduler may have room
-  /// for, at least the transfers: of parking and of what Heuristic::continuous adds, all that would
-  /// need more is left out.
-  std::size_t most_pairs = static_cast<std::size_t>(-1);
-};
-
 /// Blocks that one rank sends to another in a phase.
 struct Move {
   std::uint32_t source = 0;
@@ -50,8 +36,12 @@ class VALET_EXPORT PhaseScheduler {
   /// @param transfers  Sorted by (source, destination) or the other way round, no zeros, no
   ///                   diagonal; read only here.
   /// @param starts     What every rank has: the number of ranks. Feasible (check_feasible).
+  /// @param options    Heuristic::continuous parks when its equal phases are over.
+  /// @param most_pairs  That there may be room for, at least the transfers: of parking and of what
+  ///                    Heuristic::continuous adds, all that would need more is left out.
   PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
-                 std::span<const PhaseStart> starts, const PhaseOptions& options);
+                 std::span<const PhaseStart> starts, const PhasedOptions& options,
+                 std::size_t most_pairs = unlimited);
 
   /// What every rank has. Unless it is set before a phase these are the slots that it had and those
   /// that blocks left, and no less room for those that wait than at first.
@@ -72,6 +62,8 @@ class VALET_EXPORT PhaseScheduler {
   [[nodiscard]] static std::size_t bytes(std::size_t ranks, std::size_t pairs);
 
  private:
+  static constexpr std::size_t unlimited = static_cast<std::size_t>(-1);
+
   void fill(std::span<const TransferEntry> transfers);
   void relax();
   void receive(std::uint64_t equal_phases);
@@ -83,7 +75,9 @@ class VALET_EXPORT PhaseScheduler {
   void end_phase();
   [[nodiscard]] std::size_t pairs_left() const;
 
-  PhaseOptions options_;
+  Heuristic heuristic_;
+  int parks_every_;  ///< PhasedOptions::parking
+  std::size_t most_pairs_;
   std::uint64_t phase_ = 0;
   std::uint64_t left_ = 0;          ///< blocks that are not where they belong
   std::uint64_t equal_phases_ = 0;  ///< Heuristic::continuous: still to come

@@ -23,8 +23,8 @@
 namespace valet::schedule {
 
 /// Whether phase `phase`, counted from 1, has parking.
-[[nodiscard]] inline bool parks_in(std::uint64_t phase, std::uint64_t parking) {
-  return parking > 0 && phase % parking == 0;
+[[nodiscard]] inline bool parks_in(std::uint64_t phase, int parking) {
+  return parking > 0 && phase % static_cast<std::uint64_t>(parking) == 0;
 }
 
 /// Numbers of blocks by peer and target, ascending; in an array of their own, as apportion() reads

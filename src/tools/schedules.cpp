@@ -185,7 +185,7 @@ std::vector<PhaseStart> starts_with(std::span<const std::uint64_t> free) {
 }
 
 PhaseCounts count_phases(const TransferMatrix& matrix, std::span<const std::uint64_t> free,
-                         const PhaseOptions& options, std::uint64_t most_phases) {
+                         const PhasedOptions& options, std::uint64_t most_phases) {
   Ledger ledger;
   PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), options);
   PhaseCounts counts;

@@ -88,7 +88,7 @@ struct PhaseCounts {
 /// PhaseScheduler.
 [[nodiscard]] PhaseCounts count_phases(const TransferMatrix& matrix,
                                        std::span<const std::uint64_t> free,
-                                       const PhaseOptions& options,
+                                       const PhasedOptions& options,
                                        std::uint64_t most_phases = ~std::uint64_t{0});
 
 /// The moves of each phase.

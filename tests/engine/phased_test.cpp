@@ -67,8 +67,8 @@ TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
       Options options = phased(heuristic, static_cast<int>(k % 3), k);
       options.budget_bytes = 40;  // one block: A_i is known to the test
       SCOPED_TRACE(seed_note(seed() + k) + ", " + to_string(heuristic));
-      const schedule::PhaseCounts counts = schedule::count_phases(
-          numbers.matrix, numbers.free, {heuristic, static_cast<std::uint64_t>(k % 3), k});
+      const schedule::PhaseCounts counts =
+          schedule::count_phases(numbers.matrix, numbers.free, options.phased);
       const Report report = carried_out(map, options);
       EXPECT_EQ(report.phases, counts.phases);
       EXPECT_EQ(report.detours, counts.detours);

@@ -25,7 +25,7 @@ struct Rank {
 
 class Ranks {
  public:
-  Ranks(const test::Instance& instance, const PhaseOptions& options)
+  Ranks(const test::Instance& instance, const PhasedOptions& options)
       : options_(options), ranks_(instance.free.size()) {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       ranks_[rank].free = instance.free[rank];
@@ -187,7 +187,7 @@ class Ranks {
     });
   }
 
-  PhaseOptions options_;
+  PhasedOptions options_;
   Ledger ledger_;
   std::vector<Rank> ranks_;
   std::vector<Match> before_;
@@ -203,7 +203,8 @@ TEST(DistributedPhases, AreThoseOfTheRoot) {
     std::mt19937_64 random(seed);
     const test::Instance instance = test::random_instance(random, 9, 25);
     for (const Heuristic heuristic : all_heuristics()) {
-      const PhaseOptions options{heuristic, 1 + seed % 3, seed};
+      const PhasedOptions options{
+          .heuristic = heuristic, .parking = 1 + static_cast<int>(seed % 3), .seed = seed};
       const PhaseSchedule expected = test::record_phases(instance, options);
       Ranks ranks(instance, options);
       for (std::size_t phase = 0; phase < expected.size(); ++phase)

@@ -103,7 +103,7 @@ inline Instance even_transpose(std::uint32_t ranks, std::uint64_t each, std::uin
 }
 
 /// The moves of all phases.
-inline PhaseSchedule record_phases(const Instance& instance, const PhaseOptions& options) {
+inline PhaseSchedule record_phases(const Instance& instance, const PhasedOptions& options) {
   Ledger ledger;
   PhaseScheduler scheduler(ledger, instance.matrix.transfers(), starts_with(instance.free),
                            options);

@@ -19,13 +19,13 @@ struct Averages {
   double volume = 0;  ///< over the blocks to move
 };
 
-Averages averages(Heuristic heuristic, std::uint64_t parking, std::uint64_t free) {
+Averages averages(Heuristic heuristic, int parking, std::uint64_t free) {
   Averages result;
   for (std::uint64_t seed = 0; seed < instances; ++seed) {
     std::mt19937_64 random(seed);
     const test::Instance instance = test::neighbourhood(random, side, most, free);
-    const PhaseCounts counts =
-        count_phases(instance.matrix, instance.free, {heuristic, parking, seed});
+    const PhaseCounts counts = count_phases(
+        instance.matrix, instance.free, {.heuristic = heuristic, .parking = parking, .seed = seed});
     EXPECT_TRUE(counts.complete) << to_string(heuristic) << ", seed " << seed;
     result.phases += static_cast<double>(counts.phases) / instances;
     result.messages += static_cast<double>(counts.messages) /

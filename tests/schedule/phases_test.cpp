@@ -10,7 +10,9 @@ namespace {
 
 using test::Instance;
 
-PhaseCounts count(const Instance& instance, const PhaseOptions& options) {
+const PhasedOptions parks_always{.heuristic = Heuristic::first_fit, .parking = 1};
+
+PhaseCounts count(const Instance& instance, const PhasedOptions& options) {
   return count_phases(instance.matrix, instance.free, options);
 }
 
@@ -19,8 +21,8 @@ TEST(Phases, EverythingArrivesWithinTheMemoryOfEveryPhase) {
     std::mt19937_64 random(seed);
     const Instance instance = test::random_instance(random, 9, 25);
     for (const Heuristic heuristic : all_heuristics())
-      for (const std::uint64_t parking : {1, 2, 5}) {
-        const PhaseOptions options{heuristic, parking, seed};
+      for (const int parking : {1, 2, 5}) {
+        const PhasedOptions options{.heuristic = heuristic, .parking = parking, .seed = seed};
         const PhaseSchedule schedule = test::record_phases(instance, options);
         const auto violation = find_violation(instance.matrix, instance.free, schedule);
         ASSERT_FALSE(violation) << to_string(heuristic) << ", parking " << parking << ", seed "
@@ -43,7 +45,8 @@ TEST(Phases, NeverExceedTheTrueBoundWithParkingAtEveryPhase) {
     const PhaseBounds bounds = phase_bounds(instance.matrix.volume(), instance.all_free());
     for (const Heuristic heuristic : all_heuristics()) {
       if (heuristic == Heuristic::continuous) continue;  // no bound survives rounding
-      const PhaseCounts counts = count(instance, {heuristic, 1, seed});
+      const PhaseCounts counts =
+          count(instance, {.heuristic = heuristic, .parking = 1, .seed = seed});
       ASSERT_TRUE(counts.complete) << "seed " << seed;
       ASSERT_LE(counts.phases, bounds.upper)
           << to_string(heuristic) << ", seed " << seed << ": " << text(instance);
@@ -63,17 +66,17 @@ TEST(Phases, NeverGetStuckWithoutParkingWhereEveryRankEndsWithAFreeSlot) {
     Instance instance = test::random_instance(random, 9, 25);
     for (std::uint64_t& slots : instance.free) ++slots;
     for (const Heuristic heuristic : all_heuristics())
-      ASSERT_TRUE(count(instance, {heuristic, 0, seed}).complete)
+      ASSERT_TRUE(count(instance, {.heuristic = heuristic, .seed = seed}).complete)
           << to_string(heuristic) << ", seed " << seed;
   }
 }
 
 TEST(Phases, StopWithoutParkingWhereNobodyCanReceive) {
   const Instance instance = test::swaps(1, 1, 1);
-  const PhaseCounts counts = count(instance, {Heuristic::first_fit, 0, 1});
+  const PhaseCounts counts = count(instance, {.heuristic = Heuristic::first_fit});
   EXPECT_FALSE(counts.complete);
   EXPECT_EQ(counts.phases, 0U);
-  EXPECT_TRUE(count(instance, {Heuristic::first_fit, 3, 1}).complete);
+  EXPECT_TRUE(count(instance, {.heuristic = Heuristic::first_fit, .parking = 3}).complete);
 }
 
 TEST(Phases, PublishedBoundHasACounterexample) {
@@ -81,12 +84,12 @@ TEST(Phases, PublishedBoundHasACounterexample) {
   for (std::uint32_t pairs = 1; pairs <= 6; ++pairs) {
     const Instance instance = test::swaps(pairs, 1, 2);
     const PhaseBounds bounds = phase_bounds(instance.matrix.volume(), 2);
-    const PhaseCounts counts = count(instance, {Heuristic::first_fit, 1, 1});
+    const PhaseCounts counts = count(instance, parks_always);
     EXPECT_EQ(counts.phases, 2 * pairs);
     EXPECT_LE(counts.phases, bounds.upper);
     EXPECT_EQ(counts.phases > bounds.published, pairs >= 4) << pairs << " pairs";
   }
-  EXPECT_EQ(count(test::swaps(4, 1, 2), {Heuristic::first_fit, 1, 1}).phases, 8U);
+  EXPECT_EQ(count(test::swaps(4, 1, 2), parks_always).phases, 8U);
   EXPECT_EQ(phase_bounds(8, 2).published, 7U);
 }
 
@@ -98,20 +101,21 @@ Instance figure_5() {
 }
 
 TEST(Phases, ParkingMakesThreeOfAHundred) {
-  EXPECT_EQ(count(figure_5(), {Heuristic::first_fit, 0, 1}).phases, 100U);
-  EXPECT_EQ(count(figure_5(), {Heuristic::first_fit, 1, 1}).phases, 3U);
+  EXPECT_EQ(count(figure_5(), {.heuristic = Heuristic::first_fit}).phases, 100U);
+  EXPECT_EQ(count(figure_5(), parks_always).phases, 3U);
 }
 
 TEST(Phases, OneFreeSlotForManySwapsTakesOneAndAHalfTimesTheLowerBound) {
   for (std::uint32_t pairs = 1; pairs <= 5; ++pairs) {  // Figure 6
     const Instance instance = test::swaps(pairs, 1, 1);
-    EXPECT_EQ(count(instance, {Heuristic::first_fit, 1, 1}).phases, 3 * pairs);
+    EXPECT_EQ(count(instance, parks_always).phases, 3 * pairs);
     EXPECT_EQ(phase_bounds(instance.matrix.volume(), 1).lower, 2 * pairs);
   }
 }
 
 TEST(Phases, ParkAtEveryKthPhaseOnly) {
-  const PhaseSchedule schedule = test::record_phases(figure_5(), {Heuristic::first_fit, 3, 1});
+  const PhaseSchedule schedule =
+      test::record_phases(figure_5(), {.heuristic = Heuristic::first_fit, .parking = 3});
   for (std::size_t phase = 0; phase < schedule.size(); ++phase)
     for (const Move& move : schedule[phase])
       if (move.receiver != move.target) {
@@ -125,7 +129,7 @@ TEST(Phases, MessagesArePairsOfRanks) {
   const TransferMatrix matrix(4, {{0, 1, 1}, {0, 2, 1}, {1, 0, 1}, {2, 0, 1}});
   const std::vector<std::uint64_t> free{0, 0, 0, 2};
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), {});
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), parks_always);
   ASSERT_TRUE(scheduler.next());
   ASSERT_EQ(scheduler.moves().size(), 2U);
   EXPECT_EQ(scheduler.moves()[0], (Move{0, 3, 1, 1}));
@@ -137,7 +141,7 @@ TEST(Phases, OfOneSourceAreAMessageForEachRank) {
   const TransferMatrix matrix(3, {{0, 1, 1}, {0, 2, 1}});
   const std::vector<std::uint64_t> free{0, 1, 1};
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), {});
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), parks_always);
   ASSERT_TRUE(scheduler.next());
   EXPECT_EQ(count_messages(scheduler.moves()), 2U);
 }
@@ -148,7 +152,7 @@ TEST(Phases, RankWithNothingToSendTakesNoRoomForParking) {
   const TransferMatrix matrix(5, {{1, 0, 10}, {2, 3, 4}, {3, 2, 4}});
   const std::vector<std::uint64_t> free{10, 0, 0, 0, 8};
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), {});
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), parks_always);
   const std::vector<PhaseStart> starts{{1, 100}, {0, 100}, {0, 100}, {0, 100}, {8, 100}};
   std::ranges::copy(starts, scheduler.starts().begin());
   ASSERT_TRUE(scheduler.next());
@@ -162,7 +166,7 @@ TEST(Phases, SchedulerStaysWithinTheMemoryItStates) {
   for (const Heuristic heuristic : all_heuristics()) {
     Ledger ledger;
     PhaseScheduler scheduler(ledger, instance.matrix.transfers(), starts_with(instance.free),
-                             {heuristic, 0, 1});
+                             {.heuristic = heuristic});
     EXPECT_LE(ledger.peak_bytes(),
               PhaseScheduler::bytes(instance.free.size(), instance.matrix.transfers().size()))
         << to_string(heuristic);
@@ -228,12 +232,13 @@ TEST_P(TightPhases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanThe
     tight.waiting.resize(ranks);
     for (const TransferEntry& transfer : instance.matrix.transfers())
       tight.left[{transfer.source, transfer.destination}] = transfer.blocks;
-    PhaseOptions options{GetParam(), 1, seed};
+    const PhasedOptions options{.heuristic = GetParam(), .parking = 1, .seed = seed};
     free_to_park += count(instance, options).detours;
     const std::uint64_t more_pairs = test::pick(random, 0, 20) * (seed % 2 == 0 ? 1 : 20);
-    options.most_pairs = instance.matrix.transfers().size() + more_pairs;
+    const std::size_t most_pairs = instance.matrix.transfers().size() + more_pairs;
     Ledger ledger;
-    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), tight.starts(), options);
+    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), tight.starts(), options,
+                             most_pairs);
     const auto next = [&] {
       std::ranges::copy(tight.starts(), scheduler.starts().begin());
       return scheduler.next();
@@ -244,8 +249,8 @@ TEST_P(TightPhases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanThe
         if (move.receiver != move.target) limited += move.blocks;
     }
     ASSERT_TRUE(scheduler.done()) << "seed " << seed;
-    ASSERT_LE(scheduler.pairs(), options.most_pairs) << "seed " << seed;
-    ASSERT_LE(ledger.peak_bytes(), PhaseScheduler::bytes(ranks, options.most_pairs));
+    ASSERT_LE(scheduler.pairs(), most_pairs) << "seed " << seed;
+    ASSERT_LE(ledger.peak_bytes(), PhaseScheduler::bytes(ranks, most_pairs));
   }
   std::printf("300 instances of 25 ranks: %llu blocks park, %llu without limits\n",
               static_cast<unsigned long long>(limited),

@@ -106,7 +106,7 @@ TEST(Relaxation, RoundedScheduleComesCloseToItsValue) {
     const Instance instance = test::neighbourhood(random, 6, 10000, 300);
     value += static_cast<double>(relaxed(instance).phases());
     const PhaseCounts counts =
-        count_phases(instance.matrix, instance.free, {Heuristic::continuous, 0, 1});
+        count_phases(instance.matrix, instance.free, {.heuristic = Heuristic::continuous});
     ASSERT_TRUE(counts.complete);
     rounded += static_cast<double>(counts.phases);
   }

@@ -49,12 +49,9 @@ class CentralizedPhases final : public Phases {
       for (const auto end = word + counts[source]; (word += 2) != end;)
         transfers.push_back({source, static_cast<std::uint32_t>(word[0]), word[1]});
     }
-    const PhasedOptions& options = state.options.phased;
-    scheduler_ = std::make_unique<PhaseScheduler>(
-        ledger_, transfers, starts,
-        schedule::PhaseOptions{options.heuristic, static_cast<std::uint64_t>(options.parking),
-                               options.seed,
-                               most_pairs(ranks, transfers.size(), state.schedule_bytes)});
+    scheduler_ =
+        std::make_unique<PhaseScheduler>(ledger_, transfers, starts, state.options.phased,
+                                         most_pairs(ranks, transfers.size(), state.schedule_bytes));
     report.solve_seconds = mpi::now() - gathered;
   }
 

@@ -69,8 +69,7 @@ class DistributedPhases final : public Phases {
     } else {
       if (options_.heuristic == Heuristic::continuous) report_waiting();
       receive(left, moves);
-      if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.parking)))
-        park(left, moves);
+      if (schedule::parks_in(phase_, options_.parking)) park(left, moves);
     }
     // What is received in place of others is in the row already; waits_here() counts it once more.
     for (std::size_t i = 0; i < replaced_now_.keys.size(); ++i)

@@ -82,7 +82,7 @@ std::vector<Case> count_schedules(Pattern pattern, std::uint64_t slots, std::uin
             {"upper", bounds.upper}};
   };
   const schedule::PhaseCounts parked =
-      schedule::count_phases(matrix, room, {Heuristic::first_fit, 1, 1});
+      schedule::count_phases(matrix, room, {.heuristic = Heuristic::first_fit, .parking = 1});
   std::vector<Case> rows{row("phased", parked.phases, parked.messages, parked.volume)};
   for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated}) {
     const schedule::CyclicCounts cycles =

@@ -41,7 +41,7 @@ Numbers count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t mem
                        const Phasing& phasing, std::uint64_t seed) {
   const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
   const schedule::PhaseCounts counts = schedule::count_phases(
-      matrix, free, {phasing.heuristic, static_cast<std::uint64_t>(phasing.parking), seed});
+      matrix, free, {.heuristic = phasing.heuristic, .parking = phasing.parking, .seed = seed});
   const schedule::PhaseBounds bounds = schedule::phase_bounds(
       matrix.volume(), std::accumulate(free.begin(), free.end(), std::uint64_t{0}));
   const auto volume = static_cast<double>(matrix.volume());

@@ -31,7 +31,7 @@ Case analyse_phases(const Problem& problem, const AnalysisOptions& options) {
     for (const int parking : options.parking) {
       const schedule::PhaseCounts counts = schedule::count_phases(
           problem.matrix, problem.free,
-          {heuristic, static_cast<std::uint64_t>(parking), options.seed}, options.most_phases);
+          {.heuristic = heuristic, .parking = parking, .seed = options.seed}, options.most_phases);
       cases.push_back({{"heuristic", to_string(heuristic)},
                        {"parking", parking},
                        {"seed", options.seed},
@@ -76,9 +76,9 @@ std::uint64_t fewest_phases(const Problem& problem, const Case& cases,
       return one["heuristic"] == to_string(heuristic) && one["parking"] == 1;
     });
     if (is_known) continue;
-    const auto counts =
-        schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, options.seed},
-                               std::min(fewest, options.most_phases));
+    const auto counts = schedule::count_phases(
+        problem.matrix, problem.free, {.heuristic = heuristic, .parking = 1, .seed = options.seed},
+        std::min(fewest, options.most_phases));
     if (counts.complete) fewest = std::min(fewest, counts.phases);
   }
   return fewest;

@@ -158,7 +158,8 @@ TEST_F(Exact, CounterexampleToTheBoundIsNoCounterexampleForTheMinimum) {
   const ExactMinimum found = minimum(problem);
   EXPECT_TRUE(found.proved) << found.why;
   EXPECT_EQ(found.upper, 6U);
-  EXPECT_EQ(schedule::count_phases(problem.matrix, problem.free, {}).phases, 8U);
+  const PhasedOptions first_fit{.heuristic = Heuristic::first_fit, .parking = 1};
+  EXPECT_EQ(schedule::count_phases(problem.matrix, problem.free, first_fit).phases, 8U);
 }
 
 bool has_circuit(const schedule::TransferMatrix& graph) {
