@@ -194,14 +194,12 @@ module valet
   end type
 
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
-    Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
-    Valet_Parse_cost_model, Valet_Storage_create, Valet_Storage_add_field, &
-    Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_to_layout, &
-    Valet_Plan_free, Valet_Repair, Valet_Plan_blocks_after, Valet_Plan_required_slots, &
-    Valet_Execute, &
-    Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
-    Valet_Set_log_callback, Valet_Version, Valet_Configuration_to_string, &
-    Valet_Configuration_to_json, Valet_Error_message, Valet_String
+    Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, Valet_Parse_cost_model, &
+    Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_free, Valet_Plan_to_ranks, &
+    Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
+    Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, Valet_Alltoallv_in_place, &
+    Valet_Redistribute, Valet_Redistribute_in_place, Valet_Set_log_callback, Valet_Version, &
+    Valet_Configuration_to_string, Valet_Configuration_to_json, Valet_Error_message, Valet_String
 
   interface
     !> Called by Valet_Options_default().
@@ -218,37 +216,33 @@ module valet
       integer(c_size_t), value :: struct_size
     end subroutine
 
-    function parse_cost_model(text, model) bind(C, name="Valet_Parse_cost_model") result(code)
+    integer(c_int) function parse_cost_model(text, model) bind(C, name="Valet_Parse_cost_model")
       import :: c_char, c_int, Valet_Cost_model
       character(kind=c_char), intent(in) :: text(*)
       type(Valet_Cost_model) :: model
-      integer(c_int) :: code
     end function
 
     !> Combines the reports of all ranks; initialise `total` with Valet_Report_default().
-    function Valet_Summed_over_ranks(communicator, report, total) &
-        bind(C, name="Valet_Summed_over_ranks_f") result(code)
+    integer(c_int) function Valet_Summed_over_ranks(communicator, report, total) &
+        bind(C, name="Valet_Summed_over_ranks_f")
       import :: c_int, Valet_Report
       integer(c_int), value :: communicator
       type(Valet_Report), intent(in) :: report
       type(Valet_Report), intent(inout) :: total
-      integer(c_int) :: code
     end function
 
-    function Valet_Storage_create() bind(C, name="Valet_Storage_create") result(storage)
+    type(c_ptr) function Valet_Storage_create() bind(C, name="Valet_Storage_create")
       import :: c_ptr
-      type(c_ptr) :: storage
     end function
 
-    function add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
-        bind(C, name="Valet_Storage_add_field") result(code)
+    integer(c_int) function add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
+        bind(C, name="Valet_Storage_add_field")
       import :: c_char, c_int, c_int64_t, c_ptr, c_ptrdiff_t, c_size_t
       type(c_ptr), value :: storage, data
       integer(c_int64_t), value :: slots
       integer(c_size_t), value :: row_bytes
       integer(c_ptrdiff_t), value :: slot_stride_bytes
       character(kind=c_char), intent(in) :: label(*)
-      integer(c_int) :: code
     end function
 
     subroutine Valet_Storage_free(storage) bind(C, name="Valet_Storage_free")
@@ -257,8 +251,8 @@ module valet
     end subroutine
 
     !> `mask`: c_null_ptr, or one byte per slot.
-    function Valet_Plan_to_ranks(communicator, storage, count, mask, ranks, options, plan) &
-        bind(C, name="Valet_Plan_to_ranks_f") result(code)
+    integer(c_int) function Valet_Plan_to_ranks(communicator, storage, count, mask, ranks, &
+        options, plan) bind(C, name="Valet_Plan_to_ranks_f")
       import :: c_int, c_int64_t, c_ptr, Valet_Options
       integer(c_int), value :: communicator
       type(c_ptr), value :: storage, mask
@@ -266,11 +260,10 @@ module valet
       integer(c_int), intent(in) :: ranks(*)
       type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
-      integer(c_int) :: code
     end function
 
-    function Valet_Plan_to_slots(communicator, storage, count, mask, addresses, options, plan) &
-        bind(C, name="Valet_Plan_to_slots_f") result(code)
+    integer(c_int) function Valet_Plan_to_slots(communicator, storage, count, mask, addresses, &
+        options, plan) bind(C, name="Valet_Plan_to_slots_f")
       import :: c_int, c_int64_t, c_ptr, Valet_Address, Valet_Options
       integer(c_int), value :: communicator
       type(c_ptr), value :: storage, mask
@@ -278,24 +271,22 @@ module valet
       type(Valet_Address), intent(in) :: addresses(*)
       type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
-      integer(c_int) :: code
     end function
 
     !> `mask`: c_null_ptr, or one byte per slot. `ranks` is corrected in place.
-    function Valet_Repair(communicator, count, mask, ranks, slots, changed, changed_in_all) &
-        bind(C, name="Valet_Repair_f") result(code)
+    integer(c_int) function Valet_Repair(communicator, count, mask, ranks, slots, changed, &
+        changed_in_all) bind(C, name="Valet_Repair_f")
       import :: c_int, c_int64_t, c_ptr
       integer(c_int), value :: communicator
       integer(c_int64_t), value :: count, slots
       type(c_ptr), value :: mask
       integer(c_int), intent(inout) :: ranks(*)
       integer(c_int64_t), intent(out), optional :: changed, changed_in_all
-      integer(c_int) :: code
     end function
 
     !> Without `from` the objects are numbered by rank and slot.
-    function Valet_Plan_to_layout(communicator, storage, count, from, to, options, plan) &
-        bind(C, name="Valet_Plan_to_layout_f") result(code)
+    integer(c_int) function Valet_Plan_to_layout(communicator, storage, count, from, to, options, &
+        plan) bind(C, name="Valet_Plan_to_layout_f")
       import :: c_int, c_int64_t, c_ptr, Valet_Object_layout, Valet_Options
       integer(c_int), value :: communicator
       type(c_ptr), value :: storage
@@ -304,7 +295,6 @@ module valet
       type(Valet_Object_layout), intent(in) :: to
       type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
-      integer(c_int) :: code
     end function
 
     subroutine Valet_Plan_free(plan) bind(C, name="Valet_Plan_free")
@@ -312,30 +302,28 @@ module valet
       type(c_ptr), value :: plan
     end subroutine
 
-    function Valet_Plan_blocks_after(plan) bind(C, name="Valet_Plan_blocks_after") result(blocks)
+    integer(c_int64_t) function Valet_Plan_blocks_after(plan) &
+        bind(C, name="Valet_Plan_blocks_after")
       import :: c_int64_t, c_ptr
       type(c_ptr), value :: plan
-      integer(c_int64_t) :: blocks
     end function
 
-    function Valet_Plan_required_slots(plan) bind(C, name="Valet_Plan_required_slots") &
-        result(slots)
+    integer(c_int64_t) function Valet_Plan_required_slots(plan) &
+        bind(C, name="Valet_Plan_required_slots")
       import :: c_int64_t, c_ptr
       type(c_ptr), value :: plan
-      integer(c_int64_t) :: slots
     end function
 
-    function Valet_Execute(plan, storage, report) bind(C, name="Valet_Execute") result(code)
+    integer(c_int) function Valet_Execute(plan, storage, report) bind(C, name="Valet_Execute")
       import :: c_int, c_ptr, Valet_Report
       type(c_ptr), value :: plan, storage
       type(Valet_Report), intent(inout), optional :: report
-      integer(c_int) :: code
     end function
 
     !> MPI_Alltoallv inside one buffer. If recv_counts is omitted, Valet determines it.
-    function Valet_Alltoallv_in_place(communicator, buffer, buffer_bytes, send_counts, &
-        recv_counts, element_bytes, any_order, options, report) &
-        bind(C, name="Valet_Alltoallv_in_place_f") result(code)
+    integer(c_int) function Valet_Alltoallv_in_place(communicator, buffer, buffer_bytes, &
+        send_counts, recv_counts, element_bytes, any_order, options, report) &
+        bind(C, name="Valet_Alltoallv_in_place_f")
       import :: c_int, c_int64_t, c_ptr, c_size_t, Valet_Options, Valet_Report
       integer(c_int), value :: communicator
       type(c_ptr), value :: buffer
@@ -346,13 +334,12 @@ module valet
       integer(c_int), value :: any_order
       type(Valet_Options), optional :: options
       type(Valet_Report), intent(inout), optional :: report
-      integer(c_int) :: code
     end function
 
     !> Copies an array from one layout into an array with another. Ranks outside the grid of `from`
     !! omit `source`; ranks outside the grid of `to` omit `target`.
-    function Valet_Redistribute(communicator, from, to, element_bytes, source, target, options, &
-        report) bind(C, name="Valet_Redistribute_f") result(code)
+    integer(c_int) function Valet_Redistribute(communicator, from, to, element_bytes, source, &
+        target, options, report) bind(C, name="Valet_Redistribute_f")
       import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
       integer(c_int), value :: communicator
       type(Valet_Layout) :: from, to
@@ -360,12 +347,11 @@ module valet
       type(Valet_Array), optional :: source, target
       type(Valet_Options), optional :: options
       type(Valet_Report), intent(inout), optional :: report
-      integer(c_int) :: code
     end function
 
     !> The same inside one array; ranks outside both grids omit it.
-    function Valet_Redistribute_in_place(communicator, from, to, element_bytes, array, options, &
-        report) bind(C, name="Valet_Redistribute_in_place_f") result(code)
+    integer(c_int) function Valet_Redistribute_in_place(communicator, from, to, element_bytes, &
+        array, options, report) bind(C, name="Valet_Redistribute_in_place_f")
       import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
       integer(c_int), value :: communicator
       type(Valet_Layout) :: from, to
@@ -373,7 +359,6 @@ module valet
       type(Valet_Array), optional :: array
       type(Valet_Options), optional :: options
       type(Valet_Report), intent(inout), optional :: report
-      integer(c_int) :: code
     end function
 
     !> `callback`: c_null_funptr, or c_funloc of a subroutine with bind(C) and three arguments: the
@@ -385,37 +370,32 @@ module valet
       type(c_ptr), value :: data
     end subroutine
 
-    function library_version() bind(C, name="Valet_Version") result(version)
+    type(c_ptr) function library_version() bind(C, name="Valet_Version")
       import :: c_ptr
-      type(c_ptr) :: version
     end function
 
-    function error_message() bind(C, name="Valet_Error_message") result(message)
+    type(c_ptr) function error_message() bind(C, name="Valet_Error_message")
       import :: c_ptr
-      type(c_ptr) :: message
     end function
 
-    pure function length_of(message) bind(C, name="strlen") result(length)
+    pure integer(c_size_t) function length_of(message) bind(C, name="strlen")
       import :: c_ptr, c_size_t
       type(c_ptr), intent(in), value :: message
-      integer(c_size_t) :: length
     end function
   end interface
 
   abstract interface
-    function report_writer(report, text, bytes) bind(C) result(length)
+    integer(c_size_t) function report_writer(report, text, bytes) bind(C)
       import :: c_char, c_size_t, Valet_Report
       type(Valet_Report), intent(in) :: report
       character(kind=c_char), intent(inout) :: text(*)
       integer(c_size_t), value :: bytes
-      integer(c_size_t) :: length
     end function
 
-    function configuration_writer(text, bytes) bind(C) result(length)
+    integer(c_size_t) function configuration_writer(text, bytes) bind(C)
       import :: c_char, c_size_t
       character(kind=c_char), intent(inout) :: text(*)
       integer(c_size_t), value :: bytes
-      integer(c_size_t) :: length
     end function
   end interface
 
@@ -428,23 +408,22 @@ contains
   end function
 
   !> Reads a cost model, as VALET_MODEL has it.
-  function Valet_Parse_cost_model(text, model) result(code)
+  integer(c_int) function Valet_Parse_cost_model(text, model)
     character(*), intent(in) :: text
     type(Valet_Cost_model), intent(inout) :: model
-    integer(c_int) :: code
-    code = parse_cost_model(trim(text) // c_null_char, model)
+    Valet_Parse_cost_model = parse_cost_model(trim(text) // c_null_char, model)
   end function
 
   !> `label` is the same on all ranks, used in messages.
-  function Valet_Storage_add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
-      result(code)
+  integer(c_int) function Valet_Storage_add_field(storage, data, slots, row_bytes, &
+      slot_stride_bytes, label)
     type(c_ptr), intent(in) :: storage, data
     integer(c_int64_t), intent(in) :: slots
     integer(c_size_t), intent(in) :: row_bytes
     integer(c_ptrdiff_t), intent(in) :: slot_stride_bytes
     character(*), intent(in) :: label
-    integer(c_int) :: code
-    code = add_field(storage, data, slots, row_bytes, slot_stride_bytes, trim(label) // c_null_char)
+    Valet_Storage_add_field = add_field(storage, data, slots, row_bytes, slot_stride_bytes, &
+      trim(label) // c_null_char)
   end function
 
   !> An empty report, to be filled by a call.

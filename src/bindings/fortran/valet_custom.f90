@@ -35,14 +35,13 @@ module valet_custom
 
     !> A storage whose blocks are moved by functions, each of which receives `data`; to be freed
     !! with Valet_Storage_free() of `valet`.
-    function Valet_Storage_create_custom(slots, block_bytes, functions, data) &
-        bind(C, name="Valet_Storage_create_custom") result(storage)
+    type(c_ptr) function Valet_Storage_create_custom(slots, block_bytes, functions, data) &
+        bind(C, name="Valet_Storage_create_custom")
       import :: c_int64_t, c_ptr, c_size_t, Valet_Custom_functions
       integer(c_int64_t), value :: slots
       integer(c_size_t), value :: block_bytes
       type(Valet_Custom_functions), intent(in) :: functions
       type(c_ptr), value :: data
-      type(c_ptr) :: storage
     end function
   end interface
 

@@ -20,20 +20,17 @@ module valet_ragged
     Valet_Ragged_migrate
 
   interface
-    function Valet_Ragged_storage_create() bind(C, name="Valet_Ragged_storage_create") &
-        result(storage)
+    type(c_ptr) function Valet_Ragged_storage_create() bind(C, name="Valet_Ragged_storage_create")
       import :: c_ptr
-      type(c_ptr) :: storage
     end function
 
-    function add_column(storage, data, rows, row_bytes, label) &
-        bind(C, name="Valet_Ragged_storage_add_column") result(code)
+    integer(c_int) function add_column(storage, data, rows, row_bytes, label) &
+        bind(C, name="Valet_Ragged_storage_add_column")
       import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: storage, data
       integer(c_int64_t), value :: rows
       integer(c_size_t), value :: row_bytes
       character(kind=c_char), intent(in) :: label(*)
-      integer(c_int) :: code
     end function
 
     subroutine Valet_Ragged_storage_free(storage) bind(C, name="Valet_Ragged_storage_free")
@@ -41,8 +38,8 @@ module valet_ragged
       type(c_ptr), value :: storage
     end subroutine
 
-    function Valet_Ragged_plan_to_ranks(communicator, storage, count, ranks, options, plan) &
-        bind(C, name="Valet_Ragged_plan_to_ranks_f") result(code)
+    integer(c_int) function Valet_Ragged_plan_to_ranks(communicator, storage, count, ranks, &
+        options, plan) bind(C, name="Valet_Ragged_plan_to_ranks_f")
       import :: c_int, c_int64_t, c_ptr, Valet_Options
       integer(c_int), value :: communicator
       type(c_ptr), value :: storage
@@ -50,7 +47,6 @@ module valet_ragged
       integer(c_int), intent(in) :: ranks(*)
       type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
-      integer(c_int) :: code
     end function
 
     subroutine Valet_Ragged_plan_free(plan) bind(C, name="Valet_Ragged_plan_free")
@@ -58,34 +54,31 @@ module valet_ragged
       type(c_ptr), value :: plan
     end subroutine
 
-    function Valet_Ragged_plan_blocks_after(plan) &
-        bind(C, name="Valet_Ragged_plan_blocks_after") result(blocks)
+    integer(c_int64_t) function Valet_Ragged_plan_blocks_after(plan) &
+        bind(C, name="Valet_Ragged_plan_blocks_after")
       import :: c_int64_t, c_ptr
       type(c_ptr), value :: plan
-      integer(c_int64_t) :: blocks
     end function
 
     !> `field` counts from 0, like all numbers in Valet.
-    function Valet_Ragged_plan_required_bytes(plan, field) &
-        bind(C, name="Valet_Ragged_plan_required_bytes") result(bytes)
+    integer(c_int64_t) function Valet_Ragged_plan_required_bytes(plan, field) &
+        bind(C, name="Valet_Ragged_plan_required_bytes")
       import :: c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: plan
       integer(c_size_t), value :: field
-      integer(c_int64_t) :: bytes
     end function
 
-    function Valet_Ragged_execute(plan, storage, ranks, report) &
-        bind(C, name="Valet_Ragged_execute") result(code)
+    integer(c_int) function Valet_Ragged_execute(plan, storage, ranks, report) &
+        bind(C, name="Valet_Ragged_execute")
       import :: c_int, c_ptr, Valet_Report
       type(c_ptr), value :: plan, storage
       integer(c_int), intent(in) :: ranks(*)
       type(Valet_Report), intent(inout), optional :: report
-      integer(c_int) :: code
     end function
 
     !> `count`, in: blocks of this rank; out, on success: the new number.
-    function Valet_Ragged_migrate(communicator, storage, count, ranks, options, report) &
-        bind(C, name="Valet_Ragged_migrate_f") result(code)
+    integer(c_int) function Valet_Ragged_migrate(communicator, storage, count, ranks, options, &
+        report) bind(C, name="Valet_Ragged_migrate_f")
       import :: c_int, c_int64_t, c_ptr, Valet_Options, Valet_Report
       integer(c_int), value :: communicator
       type(c_ptr), value :: storage
@@ -93,57 +86,53 @@ module valet_ragged
       integer(c_int), intent(in) :: ranks(*)
       type(Valet_Options), optional :: options
       type(Valet_Report), intent(inout), optional :: report
-      integer(c_int) :: code
     end function
   end interface
 
   abstract interface
-    function field_adder(storage, data, capacity_bytes, words, block_capacity, alignment_bytes, &
-        label) bind(C) result(code)
+    integer(c_int) function field_adder(storage, data, capacity_bytes, words, block_capacity, &
+        alignment_bytes, label) bind(C)
       import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: storage, data, words
       integer(c_int64_t), value :: capacity_bytes, block_capacity
       integer(c_size_t), value :: alignment_bytes
       character(kind=c_char), intent(in) :: label(*)
-      integer(c_int) :: code
     end function
   end interface
 
 contains
 
   !> `label` is used in messages.
-  function Valet_Ragged_storage_add_field(storage, data, capacity_bytes, lengths, &
-      block_capacity, alignment_bytes, label) result(code)
+  integer(c_int) function Valet_Ragged_storage_add_field(storage, data, capacity_bytes, lengths, &
+      block_capacity, alignment_bytes, label)
     type(c_ptr), intent(in) :: storage, data, lengths
     integer(c_int64_t), intent(in) :: capacity_bytes, block_capacity
     integer(c_size_t), intent(in) :: alignment_bytes
     character(*), intent(in) :: label
-    integer(c_int) :: code
     procedure(field_adder), bind(C, name="Valet_Ragged_storage_add_field") :: add_field
-    code = add_field(storage, data, capacity_bytes, lengths, block_capacity, alignment_bytes, &
-      trim(label) // c_null_char)
+    Valet_Ragged_storage_add_field = add_field(storage, data, capacity_bytes, lengths, &
+      block_capacity, alignment_bytes, trim(label) // c_null_char)
   end function
 
   !> `offsets`: block_capacity + 1 entries, the first one 0.
-  function Valet_Ragged_storage_add_field_by_offsets(storage, data, capacity_bytes, offsets, &
-      block_capacity, alignment_bytes, label) result(code)
+  integer(c_int) function Valet_Ragged_storage_add_field_by_offsets(storage, data, capacity_bytes, &
+      offsets, block_capacity, alignment_bytes, label)
     type(c_ptr), intent(in) :: storage, data, offsets
     integer(c_int64_t), intent(in) :: capacity_bytes, block_capacity
     integer(c_size_t), intent(in) :: alignment_bytes
     character(*), intent(in) :: label
-    integer(c_int) :: code
     procedure(field_adder), bind(C, name="Valet_Ragged_storage_add_field_by_offsets") :: add_field
-    code = add_field(storage, data, capacity_bytes, offsets, block_capacity, &
-      alignment_bytes, trim(label) // c_null_char)
+    Valet_Ragged_storage_add_field_by_offsets = add_field(storage, data, capacity_bytes, &
+      offsets, block_capacity, alignment_bytes, trim(label) // c_null_char)
   end function
 
-  function Valet_Ragged_storage_add_column(storage, data, rows, row_bytes, label) result(code)
+  integer(c_int) function Valet_Ragged_storage_add_column(storage, data, rows, row_bytes, label)
     type(c_ptr), intent(in) :: storage, data
     integer(c_int64_t), intent(in) :: rows
     integer(c_size_t), intent(in) :: row_bytes
     character(*), intent(in) :: label
-    integer(c_int) :: code
-    code = add_column(storage, data, rows, row_bytes, trim(label) // c_null_char)
+    Valet_Ragged_storage_add_column = add_column(storage, data, rows, row_bytes, &
+      trim(label) // c_null_char)
   end function
 
 end module valet_ragged
