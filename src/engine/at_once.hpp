@@ -12,7 +12,6 @@
 
 #include "mpi/channel.hpp"
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 #include "observe/observer.hpp"
 

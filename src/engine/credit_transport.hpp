@@ -15,7 +15,6 @@
 
 #include "engine/local_slots.hpp"
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 #include "observe/observer.hpp"
 #include "storage/node_memory.hpp"

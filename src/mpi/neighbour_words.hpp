@@ -5,7 +5,6 @@
 
 #include "mpi/channel.hpp"
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 
 #include <algorithm>

@@ -4,7 +4,6 @@
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 
 #include <algorithm>

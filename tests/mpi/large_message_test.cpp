@@ -3,7 +3,6 @@
 // Messages of more bytes than an int counts. Needs 2.5 GiB on each of two ranks.
 
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "test_comm.hpp"
 
 namespace valet::mpi {

@@ -15,7 +15,6 @@
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 #include "observe/observer.hpp"
 #include "operations/alltoall/element_runs.hpp"
