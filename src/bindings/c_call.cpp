@@ -6,14 +6,10 @@
 #include "schedule/methods.hpp"
 #include <valet/progress.hpp>
 
-#include <cstddef>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
-#include <string>
 #include <string_view>
-#include <utility>
 
 namespace valet::c {
 namespace {

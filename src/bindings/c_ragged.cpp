@@ -7,8 +7,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 struct Valet_Ragged_storage {
