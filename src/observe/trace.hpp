@@ -11,17 +11,42 @@
 
 #include "mpi/check.hpp"
 #include "observe/file.hpp"
-#include "observe/trace_text.hpp"
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 
 namespace valet::observe {
+
+/// What an entry is; its name is the category of the event.
+enum class TraceKind : std::uint8_t {
+  stage,     ///< plan, exchange, local, verify
+  phase,     ///< in a method that has phases
+  wait,      ///< blocked in MPI
+  gather,    ///< blocks from slots to packed memory
+  scatter,   ///< blocks from packed memory to slots
+  copy,      ///< blocks inside the rank
+  swap,      ///< two ranks swap elements
+  send,      ///< data, from its posting to its completion
+  receive,   ///< the same
+  credited,  ///< a receive that begins with the credit that allows it
+  mark,      ///< an instant of any kind
+  counter,   ///< a number that has changed
+};
+
+/// What is known of an entry beside its time.
+struct TraceDetails {
+  static constexpr int no_peer = -1;
+  static constexpr std::uint64_t no_number = ~std::uint64_t{0};
+  int peer = no_peer;                ///< "peer": the other rank
+  std::uint64_t bytes = no_number;   ///< "bytes"
+  std::uint64_t number = no_number;  ///< "number": of the phase
+};
+
+struct TraceEntry;
 
 /// The trace of one rank. Not thread safe.
 ///
@@ -85,18 +110,7 @@ class VALET_EXPORT Trace {
   static constexpr std::size_t least_buffer = 4096;
 
  private:
-  /// Read from the file at a time: the fewer, the more text is written at once.
-  static constexpr std::size_t entries_loaded = 128;
-  static constexpr std::size_t most_entries =
-      (memory_bytes - least_buffer - sizeof(TraceText)) / sizeof(TraceEntry);
-  /// How the memory is used; the behind part of it holds text while the trace is read.
-  struct Parts {
-    TraceText text;
-    std::array<TraceEntry, most_entries> entries;
-    std::array<const void*, most_messages> keys;
-    std::array<TraceEntry, most_messages> messages;
-  };
-  static_assert(sizeof(Parts) <= memory_bytes);
+  struct Parts;
   /// Threads of messages under way.
   struct Lanes {
     std::uint64_t taken = 0;  ///< a bit for each
@@ -112,8 +126,6 @@ class VALET_EXPORT Trace {
   [[nodiscard]] std::int64_t nanoseconds(double seconds) const;
   /// Looking at the clock takes longer than recording an entry.
   std::int64_t look() { return latest_ = nanoseconds(clock_()); }
-  static TraceEntry entry_of(TraceKind kind, const char* name, std::int64_t start,
-                             const TraceDetails& details);
   void add(const TraceEntry& entry);
   void add_counter();
   bool spool();
