@@ -148,34 +148,24 @@ class CommunicatorCache {
     std::shared_ptr<void> no_longer_kept;  // freed without the lock
     const std::lock_guard lock(mutex_);
     // Only the first one's stays: a communicator keeps what one plan needs, however many it had.
-    if (index > 0 && index != no_index) no_longer_kept.swap(kept_[static_cast<std::size_t>(index)]);
+    if (index > 0 && index != no_index) no_longer_kept.swap(kept[static_cast<std::size_t>(index)]);
     if (index != no_index)
       free_ |= std::uint64_t{1} << index;
     else if (channel != base_ && mpi_is_usable())
       MPI_Comm_free(&channel);
   }
 
-  /// What is kept with a channel of the pool, or with one that is none: for that lease alone.
-  std::shared_ptr<void>& kept(int index, std::shared_ptr<void>& otherwise) {
-    const std::lock_guard lock(mutex_);
-    if (index == no_index) return otherwise;
-    return kept_[static_cast<std::size_t>(index)];
-  }
-
   /// The user's communicator is being freed; plans may live on.
   void forget_user() noexcept { user_ = MPI_COMM_NULL; }
 
-  std::shared_ptr<void> take_scratch() {
+  std::shared_ptr<void> exchange_scratch(std::shared_ptr<void> scratch) {
     const std::lock_guard lock(mutex_);
-    return std::move(scratch_);
-  }
-  void keep_scratch(std::shared_ptr<void> scratch) {
-    const std::lock_guard lock(mutex_);
-    scratch_.swap(scratch);
+    return std::exchange(scratch_, std::move(scratch));
   }
 
   std::optional<Machine> machine;
   const std::vector<int> node_ranks;
+  std::array<std::shared_ptr<void>, pool_limit> kept;  ///< with the channels of the pool
 
  private:
   [[nodiscard]] int lowest_of(std::uint64_t free) const {
@@ -187,7 +177,6 @@ class CommunicatorCache {
   std::atomic<MPI_Comm> user_;
   MPI_Comm base_;
   std::vector<MPI_Comm> pool_;
-  std::array<std::shared_ptr<void>, pool_limit> kept_;
   std::shared_ptr<void> scratch_;
   std::uint64_t free_ = 0;  // bit i: pool_[i] is not borrowed on this rank
 };
@@ -199,7 +188,7 @@ struct Channel::Lease {
   int index = 0;
   bool is_planning = false;  ///< nothing is borrowed yet
   std::uint64_t free_communicators = 0;
-  mutable std::shared_ptr<void> kept;
+  mutable std::shared_ptr<void> kept;  ///< with a channel that is none of the pool
 
   explicit Lease(std::shared_ptr<CommunicatorCache> lender) : cache(std::move(lender)) {}
   Lease(const Lease&) = delete;
@@ -310,15 +299,17 @@ std::optional<Machine>& Channel::machine() const { return lease_->cache->machine
 std::span<const int> Channel::node_ranks() const { return lease_->cache->node_ranks; }
 
 std::shared_ptr<void>& Channel::kept() const {
-  return lease_->cache->kept(lease_->index, lease_->kept);
+  return has_kept() ? lease_->cache->kept[static_cast<std::size_t>(lease_->index)] : lease_->kept;
 }
 
 bool Channel::has_kept() const { return lease_->index != no_index; }
 
-std::shared_ptr<void> Channel::take_scratch() const { return lease_->cache->take_scratch(); }
+std::shared_ptr<void> Channel::take_scratch() const {
+  return lease_->cache->exchange_scratch(nullptr);
+}
 
 void Channel::keep_scratch(std::shared_ptr<void> scratch) const {
-  lease_->cache->keep_scratch(std::move(scratch));
+  lease_->cache->exchange_scratch(std::move(scratch));
 }
 
 }  // namespace valet::mpi

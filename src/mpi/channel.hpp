@@ -53,8 +53,7 @@ class VALET_EXPORT Channel {
   /// Goes on with the lowest communicator that is free on every rank: one duplicate more where
   /// there is none. Collective over a channel that is planning.
   /// @param alike  Whether free_communicators() is the same on all ranks. If not, there is a
-  /// reduction, and
-  ///               what is kept may be something else than before. [global]
+  ///               reduction, and what is kept may be something else than before. [global]
   void borrow(bool alike);
 
   /// The same for a part of what has this one: it must not be used at the same time. Local.
