@@ -3,6 +3,7 @@
 
 #include <valet/log.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <unistd.h>
@@ -54,7 +55,8 @@ std::string unknown_variables(const char* const* environment) {
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
     const std::string_view name = entry.substr(0, entry.find('='));
-    if (!name.starts_with(prefix) || is_variable(name) || is_for_others(name)) continue;
+    const bool is_known = std::ranges::find(variables, name) != variables.end();
+    if (!name.starts_with(prefix) || is_known || is_for_others(name)) continue;
     text.append(text.empty() ? "" : ", ").append(name);
     text.append(" (the nearest name is ").append(nearest(name)).append(")");
   }

@@ -3,7 +3,6 @@
 
 #include <valet/export.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string>
@@ -29,10 +28,6 @@ constexpr std::array<std::string_view, 16> variables{"VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_VERIFY",
                                                      "VALET_MODEL",
                                                      "VALET_PROGRESS"};
-
-[[nodiscard]] constexpr bool is_variable(std::string_view name) {
-  return std::ranges::find(variables, name) != variables.end();
-}
 
 /// Letters to change, add or leave out to make one text of the other (Levenshtein). Local.
 [[nodiscard]] VALET_EXPORT std::size_t edit_distance(std::string_view a, std::string_view b);

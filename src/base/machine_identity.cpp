@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/machine_identity.hpp"
 
-#ifdef __linux__
 #include <array>
 #include <fcntl.h>
 #include <functional>
@@ -9,12 +8,11 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
-#endif
 
 namespace valet {
 
-#ifdef __linux__
 std::uint64_t machine_identity() {
+#ifdef __linux__
   // The boot identifies the machine, the namespace what process numbers mean.
   static const std::uint64_t identity = [] {
     // No stream, whose buffer of 8 KiB nobody would count.
@@ -29,9 +27,9 @@ std::uint64_t machine_identity() {
         std::hash<std::string>()(std::string(identifier) + std::to_string(space.st_ino))};
   }();
   return identity;
-}
 #else
-std::uint64_t machine_identity() { return 0; }
+  return 0;
 #endif
+}
 
 }  // namespace valet

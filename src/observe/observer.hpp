@@ -27,7 +27,6 @@ struct Observer final : mpi::Hooks {
   ProgressMeter* progress = nullptr;
   double waiting_seconds = 0;  ///< blocked in MPI since the observer was made
 
-  /// A blocking call that began at `start` has come back.
   void waited(double start) override {
     const double end = mpi::now();
     waiting_seconds += end - start;
@@ -47,7 +46,6 @@ struct Observer final : mpi::Hooks {
     if (trace != nullptr)
       trace->message_begins(TraceKind::credited, request, {.peer = rank, .bytes = bytes});
   }
-  /// A request has completed.
   void completed(const void* request, const MPI_Status& status) const override {
     if (trace != nullptr) trace->message_ends(request, mpi::received_bytes(status));
   }

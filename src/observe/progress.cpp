@@ -13,13 +13,10 @@
 namespace valet::observe {
 namespace {
 
-enum class Wish { automatic, on, off };
-
 /// What the environment asks for. What is misspelt is `auto`: a display is no reason to end a run.
-Wish wish() {
+std::string_view wish() {
   const char* const text = std::getenv("VALET_PROGRESS");
-  const std::string_view value = text == nullptr ? "auto" : text;
-  return value == "on" ? Wish::on : value == "off" ? Wish::off : Wish::automatic;
+  return text == nullptr ? "auto" : text;
 }
 
 bool standard_error_is_file() {
@@ -44,7 +41,7 @@ struct ProgressBar::State {
 
 ProgressBar::ProgressBar(Settings settings) {
   const bool in_lines = !is_shown();
-  if (in_lines && (!settings.lines_elsewhere || wish() == Wish::off)) return;
+  if (in_lines && (!settings.lines_elsewhere || wish() == "off")) return;
   state_.reset(new State{.settings = std::move(settings), .in_lines = in_lines});
   if (!in_lines && state_->pace.due()) state_->draw();
 }
@@ -55,12 +52,8 @@ void ProgressBar::Wiper::operator()(State* state) const noexcept {
 }
 
 bool ProgressBar::is_shown() {
-  switch (wish()) {
-    case Wish::off: return false;
-    case Wish::on: return !standard_error_is_file();
-    case Wish::automatic: break;
-  }
-  return isatty(STDERR_FILENO) != 0;
+  if (wish() == "off") return false;
+  return wish() == "on" ? !standard_error_is_file() : isatty(STDERR_FILENO) != 0;
 }
 
 void ProgressBar::advance(std::uint64_t amount) {
