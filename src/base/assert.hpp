@@ -7,15 +7,13 @@
 /// builds) the condition is compiled, but not evaluated. Not in functions that are noexcept.
 
 #ifdef VALET_ASSERTIONS
-#include <valet/error.hpp>
-
-#include <string>
+#include "base/diagnose.hpp"
 
 namespace valet::detail {
 
 [[noreturn]] inline void assertion_failed(const char* condition, const char* file, int line) {
-  throw Error(ErrorCode::internal, "broken invariant '" + std::string(condition) + "' at " + file +
-                                       ":" + std::to_string(line) + "; please report this");
+  throw Error(ErrorCode::internal, joined("broken invariant '", condition, "' at ", file, ":", line,
+                                          "; please report this"));
 }
 
 }  // namespace valet::detail

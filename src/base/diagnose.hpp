@@ -18,12 +18,18 @@ void append(std::string& text, Number number) {
 
 }  // namespace detail
 
-/// What a rank found wrong, in a text made of its parts: texts, and integers in digits.
+/// A text made of its parts: texts, and integers in digits.
+template <class... Parts>
+[[nodiscard]] std::string joined(const Parts&... parts) {
+  std::string text;
+  (detail::append(text, parts), ...);
+  return text;
+}
+
+/// What a rank found wrong, in a text made of its parts.
 template <class... Parts>
 [[nodiscard]] Diagnostic diagnose(ErrorCode code, const Parts&... parts) {
-  Diagnostic diagnostic{code, {}};
-  (detail::append(diagnostic.text, parts), ...);
-  return diagnostic;
+  return {code, joined(parts...)};
 }
 
 /// The same of an argument.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include <valet/detail/first_failure.hpp>
-
-#include <string>
 
 namespace valet::detail {
 namespace {
@@ -26,8 +25,8 @@ void FirstFailure::keep(const char* activity) noexcept {
 
 std::optional<Diagnostic> FirstFailure::diagnostic(const char* consequence) const {
   if (exception_ == nullptr) return std::nullopt;
-  return Diagnostic{ErrorCode::callback_failed, std::string(activity_) + " failed: " +
-                                                    text_of(exception_) + "; " + consequence};
+  return diagnose(ErrorCode::callback_failed, activity_, " failed: ", text_of(exception_), "; ",
+                  consequence);
 }
 
 }  // namespace valet::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/error.hpp>
+#include "base/diagnose.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,9 +26,7 @@ Named(Value, Names...) -> Named<Value>;
 /// How messages call one of several things, which may have a label.
 [[nodiscard]] inline std::string named(const char* kind, const std::string& label,
                                        std::size_t number) {
-  std::string name = kind;
-  return label.empty() ? name.append(" ").append(std::to_string(number))
-                       : name.append(" '").append(label).append("'");
+  return label.empty() ? joined(kind, " ", number) : joined(kind, " '", label, "'");
 }
 
 /// The name of a value; "unknown" where the table does not have it.
@@ -48,11 +46,6 @@ std::string names_of(const std::array<Named<Value>, values>& table) {
   return names;
 }
 
-inline bool same_name(std::string_view a, std::string_view b) {
-  return std::ranges::equal(
-      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
-
 inline std::string upper_case(std::string text) {
   std::ranges::transform(text, text.begin(),
                          [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
@@ -65,10 +58,8 @@ template <class Value, std::size_t values>
 std::optional<Diagnostic> unknown_choice(const std::array<Named<Value>, values>& table,
                                          const char* option, Value value) {
   if (std::ranges::find(table, value, &Named<Value>::value) != table.end()) return std::nullopt;
-  return Diagnostic{ErrorCode::invalid_argument, std::string(option) + " is " +
-                                                     std::to_string(static_cast<int>(value)) +
-                                                     ", which is none of " + names_of(table) +
-                                                     "; start from the default options"};
+  return invalid(option, " is ", static_cast<int>(value), ", which is none of ", names_of(table),
+                 "; start from the default options");
 }
 
 /// The value of a name, in upper or lower case; `what` names the enumeration in the error.
@@ -76,12 +67,13 @@ std::optional<Diagnostic> unknown_choice(const std::array<Named<Value>, values>&
 template <class Value, std::size_t values>
 Value value_of(const std::array<Named<Value>, values>& table, const char* what,
                std::string_view name) {
+  const std::string upper = upper_case(std::string(name));
   for (const Named<Value>& entry : table) {
-    if (same_name(name, entry.name)) return entry.value;
-    if (!name.empty() && same_name(name, entry.short_name)) return entry.value;
+    if (upper == upper_case(entry.name)) return entry.value;
+    if (!upper.empty() && upper == upper_case(entry.short_name)) return entry.value;
   }
-  throw Error(ErrorCode::invalid_argument, "unknown " + std::string(what) + " '" +
-                                               std::string(name) + "'; known: " + names_of(table));
+  throw Error(ErrorCode::invalid_argument,
+              joined("unknown ", what, " '", name, "'; known: ", names_of(table)));
 }
 
 }  // namespace valet::detail

@@ -81,8 +81,8 @@ void convert(const From& from, To& to) {
 void require_choice(const char* member, int value, bool is_known) {
   if (is_known) return;
   throw Error(ErrorCode::invalid_argument,
-              std::string("unknown ") + member + " " + std::to_string(value) +
-                  " in Valet_Options; start from Valet_Options_default()");
+              joined("unknown ", member, " ", value,
+                     " in Valet_Options; start from Valet_Options_default()"));
 }
 
 /// The same for values from 0 to `last`.
@@ -127,7 +127,7 @@ const char* last_error() noexcept { return last_message.c_str(); }
 
 void require_pointer(const void* pointer, const char* what, const char* remedy) {
   if (pointer != nullptr) return;
-  std::string text = std::string(what).append(null_pointer) + "; " + remedy;
+  std::string text = joined(what, null_pointer, "; ", remedy);
   if (!last_cause.empty()) text += "; the last call that failed before said: " + last_cause;
   throw Error(ErrorCode::invalid_argument, text);
 }

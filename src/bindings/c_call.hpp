@@ -4,6 +4,7 @@
 /// What the functions of valet.h have in common: exceptions become codes, what a rank finds wrong
 /// with its arguments becomes known to all, and structs are translated.
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
@@ -99,10 +100,9 @@ template <class Struct>
 Struct complete(const char* name, const Struct& given, const Struct& defaults) {
   const std::size_t bytes = given.struct_size;
   if (bytes <= sizeof bytes || bytes > sizeof(Struct) || bytes % alignof(Struct) != 0)
-    throw Error(ErrorCode::invalid_argument, std::string("struct_size of ") + name + " is " +
-                                                 std::to_string(bytes) + ", this library knows " +
-                                                 std::to_string(sizeof(Struct)) +
-                                                 " bytes; start from " + name + "_default()");
+    throw Error(ErrorCode::invalid_argument,
+                joined("struct_size of ", name, " is ", bytes, ", this library knows ",
+                       sizeof(Struct), " bytes; start from ", name, "_default()"));
   Struct whole = defaults;
   std::memcpy(&whole, &given, bytes);
   return whole;

@@ -88,8 +88,7 @@ valet::BlockStorage to_storage(const Valet_Storage* storage, const Valet_Report*
 /// What a function of the application returned, as C++ reports it.
 void require_success(int code, const char* function) {
   if (code == 0) return;
-  std::string text(function);
-  throw std::runtime_error(text.append(" returned ").append(std::to_string(code)));
+  throw std::runtime_error(valet::joined(function, " returned ", code));
 }
 
 valet::CustomFunctions to_functions(const Valet_Custom_functions& given, void* data) {

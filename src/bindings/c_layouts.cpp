@@ -16,7 +16,7 @@ valet::IndexOrder to_order(int order) {
   if (order != VALET_ROW_MAJOR && order != VALET_COLUMN_MAJOR)
     throw valet::Error(
         valet::ErrorCode::invalid_argument,
-        "unknown order " + std::to_string(order) + "; give VALET_ROW_MAJOR or VALET_COLUMN_MAJOR");
+        valet::joined("unknown order ", order, "; give VALET_ROW_MAJOR or VALET_COLUMN_MAJOR"));
   return order == VALET_ROW_MAJOR ? valet::IndexOrder::row_major : valet::IndexOrder::column_major;
 }
 

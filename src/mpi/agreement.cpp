@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/agreement.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
 #include <valet/detail/agree.hpp>
@@ -25,7 +26,7 @@ void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, 
   std::array<int, 2> code_and_length{};
   std::string text;
   if (channel.rank() == failed) {
-    text = "rank " + std::to_string(failed) + ": " + mine->text;
+    text = joined("rank ", failed, ": ", mine->text);
     code_and_length = {static_cast<int>(mine->code), checked_count(text.size())};
   }
   check(MPI_Bcast(code_and_length.data(), 2, MPI_INT, failed, channel.get()), "MPI_Bcast", failed);
@@ -42,11 +43,10 @@ void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, 
 }
 
 std::string ranks_text(std::int64_t first, std::int64_t last, std::uint64_t count) {
-  if (count == 1) return "rank " + std::to_string(first);
-  const std::string range = "ranks " + std::to_string(first) + "-" + std::to_string(last);
-  return static_cast<std::uint64_t>(last - first) + 1 == count
-             ? range
-             : std::to_string(count) + " of the " + range;
+  if (count == 1) return joined("rank ", first);
+  const std::string range = joined("ranks ", first, "-", last);
+  const bool are_all = static_cast<std::uint64_t>(last - first) + 1 == count;
+  return are_all ? range : joined(count, " of the ", range);
 }
 
 /// Which ranks have which of the values that differ, the least of them being `least`. Two
@@ -112,9 +112,8 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
 }
 
 Diagnostic budget_too_small_for(const std::string& what, std::uint64_t budget_bytes) {
-  return {ErrorCode::budget_too_small, "the budget of " + std::to_string(budget_bytes) +
-                                           " bytes is too small for " + what +
-                                           "; set budget_bytes to " + at_least_enough};
+  return diagnose(ErrorCode::budget_too_small, "the budget of ", budget_bytes,
+                  " bytes is too small for ", what, "; set budget_bytes to ", at_least_enough);
 }
 
 void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {

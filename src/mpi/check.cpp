@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/check.hpp"
 
-#include <valet/error.hpp>
+#include "base/diagnose.hpp"
 #include <valet/mpi.hpp>
 
 #include <array>
 #include <limits>
-#include <string>
 #include <utility>
 
 namespace valet::mpi {
@@ -26,16 +25,14 @@ void check(int code, const char* call, int peer) {
   int length = 0;
   if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) length = 0;
   throw Error(ErrorCode::mpi_failure,
-              std::string(call) +
-                  (peer == no_peer ? std::string() : " with rank " + std::to_string(peer)) +
-                  " failed: " + std::string(text.data(), static_cast<std::size_t>(length)) +
-                  "; the content of the occupied slots is unspecified");
+              joined(call, peer == no_peer ? "" : joined(" with rank ", peer),
+                     " failed: ", std::string_view(text.data(), static_cast<std::size_t>(length)),
+                     "; the content of the occupied slots is unspecified"));
 }
 
 int checked_count(std::uint64_t count) {
   if (count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
-    throw Error(ErrorCode::internal,
-                "a count of " + std::to_string(count) + " does not fit an MPI int");
+    throw Error(ErrorCode::internal, joined("a count of ", count, " does not fit an MPI int"));
   return static_cast<int>(count);
 }
 

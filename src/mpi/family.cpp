@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/family.hpp"
 
-#include <valet/error.hpp>
+#include "base/diagnose.hpp"
 #include <valet/mpi.hpp>
 
 #include <algorithm>
@@ -15,23 +15,19 @@ namespace valet::mpi {
 // headers have no MPI_ABI_VERSION, or -1.
 #if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION >= 1
 constexpr Family own_family = Family::standard_abi;
-std::string compiled_mpi() {
-  return "MPI ABI " + std::to_string(MPI_ABI_VERSION) + "." + std::to_string(MPI_ABI_SUBVERSION);
-}
+std::string compiled_mpi() { return joined("MPI ABI ", MPI_ABI_VERSION, ".", MPI_ABI_SUBVERSION); }
 #elif defined(OPEN_MPI)
 constexpr Family own_family = Family::open_mpi;
 std::string compiled_mpi() {
-  return "Open MPI " + std::to_string(OMPI_MAJOR_VERSION) + "." +
-         std::to_string(OMPI_MINOR_VERSION) + "." + std::to_string(OMPI_RELEASE_VERSION);
+  return joined("Open MPI ", OMPI_MAJOR_VERSION, ".", OMPI_MINOR_VERSION, ".",
+                OMPI_RELEASE_VERSION);
 }
 #elif defined(MPICH_VERSION)
 constexpr Family own_family = Family::mpich;
 std::string compiled_mpi() { return "MPICH " MPICH_VERSION; }
 #else
 constexpr Family own_family = Family::unknown;
-std::string compiled_mpi() {
-  return "MPI " + std::to_string(MPI_VERSION) + "." + std::to_string(MPI_SUBVERSION);
-}
+std::string compiled_mpi() { return joined("MPI ", MPI_VERSION, ".", MPI_SUBVERSION); }
 #endif
 
 namespace {

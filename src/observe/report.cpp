@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/family.hpp"
@@ -56,10 +57,9 @@ std::string parts_of_exchange(const Report& report) {
 }
 
 std::string what_left(const Report& report) {
-  const std::string of = report.ranks == 1 ? "" : " on " + std::to_string(report.ranks) + " ranks";
-  return report.method + of + ": " + std::to_string(report.blocks_sent) + " of " +
-         std::to_string(report.blocks_before) + " blocks left their rank (" +
-         readable_bytes(report.bytes_sent) + ", ";
+  const std::string of = report.ranks == 1 ? "" : joined(" on ", report.ranks, " ranks");
+  return joined(report.method, of, ": ", report.blocks_sent, " of ", report.blocks_before,
+                " blocks left their rank (", readable_bytes(report.bytes_sent), ", ");
 }
 
 /// Replaces the fields that are treated by `how` by what `reduce` makes of those of all ranks.
@@ -77,38 +77,34 @@ void combine(Report& report, const Fields& fields, observe::OverRanks how, Reduc
 }  // namespace
 
 std::string Report::to_line() const {
-  return what_left(*this) + std::to_string(messages) + " messages), " +
-         readable_milliseconds(seconds()) + ", " + readable_bytes(peak_extra_bytes) +
-         " of extra memory";
+  return joined(what_left(*this), messages, " messages), ", readable_milliseconds(seconds()), ", ",
+                readable_bytes(peak_extra_bytes), " of extra memory");
 }
 
 std::string Report::to_string() const {
-  std::string parts;
-  append_stage(parts, "; ", "verify", verify_seconds);
-  parts += parts_of_exchange(*this);
-  return what_left(*this) + std::to_string(messages) + " messages, " + std::to_string(credits) +
-         " credits), " + std::to_string(local_copies) + " local copies" +
-         (misplaced > 0 ? ", " + std::to_string(misplaced) + " of misplaced blocks" : "") +
-         (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") +
-         (phases > 0 ? ", " + std::to_string(phases) + " phases, " + std::to_string(detours) +
-                           " blocks waited on another rank"
-                     : "") +
-         (steps > 0 ? ", " + std::to_string(steps) + " steps" : "") + "\n  time " +
-         readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
-         " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
-         readable_milliseconds(local_seconds) + parts +
-         "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
-         readable_bytes(extra_bytes_bound) + " promised at most" +
-         (reason().empty() ? "" : "\n  chosen: " + std::string(reason())) +
-         (lower_bound_seconds() > 0
-              ? "\n  lower bound " + readable_milliseconds(lower_bound_seconds()) + ", achieved " +
-                    formatted("%.0f %%", achieved_fraction() * 100)
-              : "") +
-         (plan_from_layout
-              ? "\n  planned from the layout, no counts exchanged: " + std::to_string(segments) +
-                    " segments, " + std::to_string(periods) + " periods"
-              : "") +
-         (verified ? "\n  verified: every block arrived as it was sent" : "");
+  std::string text = joined(what_left(*this), messages, " messages, ", credits, " credits), ",
+                            local_copies, " local copies");
+  const auto add = [&](bool is_known, const auto&... parts) {
+    if (is_known) text += joined(parts...);
+  };
+  add(misplaced > 0, ", ", misplaced, " of misplaced blocks");
+  add(swaps > 0, ", ", swaps, " swaps");
+  add(phases > 0, ", ", phases, " phases, ", detours, " blocks waited on another rank");
+  add(steps > 0, ", ", steps, " steps");
+  add(true, "\n  time ", readable_milliseconds(seconds()), " = plan ",
+      readable_milliseconds(plan_seconds), " + exchange ", readable_milliseconds(exchange_seconds),
+      " + local ", readable_milliseconds(local_seconds));
+  append_stage(text, "; ", "verify", verify_seconds);
+  text += parts_of_exchange(*this);
+  add(true, "\n  extra memory on a rank: ", readable_bytes(peak_extra_bytes), " at the peak, ",
+      readable_bytes(extra_bytes_bound), " promised at most");
+  add(!reason().empty(), "\n  chosen: ", reason());
+  add(lower_bound_seconds() > 0, "\n  lower bound ", readable_milliseconds(lower_bound_seconds()),
+      ", achieved ", formatted("%.0f %%", achieved_fraction() * 100));
+  add(plan_from_layout, "\n  planned from the layout, no counts exchanged: ", segments,
+      " segments, ", periods, " periods");
+  add(verified, "\n  verified: every block arrived as it was sent");
+  return text;
 }
 
 std::string Report::to_json() const {

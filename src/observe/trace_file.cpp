@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/trace_file.hpp"
 
+#include "base/diagnose.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/root.hpp"
-#include "observe/file.hpp"
 #include "observe/observer.hpp"
 #include <valet/log.hpp>
 #include <valet/version.hpp>
@@ -21,21 +21,20 @@ namespace {
 constexpr std::string_view separator = ",\n", closing = "\n]}\n";
 
 std::string opening(const TraceCaption& caption, int ranks) {
-  return "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"valet " VALET_VERSION_TEXT
-         "\",\"method\":\"" +
-         caption.method + "\",\"ranks\":" + std::to_string(ranks) +
-         ",\"block_bytes\":" + std::to_string(caption.block_bytes) +
-         ",\"budget_bytes\":" + std::to_string(caption.budget_bytes) + "},\n\"traceEvents\":[\n";
+  return joined(R"({"displayTimeUnit":"ms","otherData":{"program":"valet )" VALET_VERSION_TEXT,
+                R"(","method":")", caption.method, R"(","ranks":)", ranks, R"(,"block_bytes":)",
+                caption.block_bytes, R"(,"budget_bytes":)", caption.budget_bytes,
+                "},\n\"traceEvents\":[\n");
 }
 
 std::string warning(const std::string& path, int error, std::uint64_t lost) {
   if (error != 0)
-    return "cannot write the trace to '" + path + "' (" + std::strerror(error) +
-           "); the migration itself went on. Give a path in a directory with room "
-           "for it that rank 0 can write";
-  return "the trace in '" + path + "' lacks " + std::to_string(lost) +
-         " events that found no room; set TMPDIR to a directory with room for a temporary file of "
-         "every rank";
+    return joined("cannot write the trace to '", path, "' (", std::strerror(error),
+                  "); the migration itself went on. Give a path in a directory with room for it "
+                  "that rank 0 can write");
+  return joined("the trace in '", path, "' lacks ", lost,
+                " events that found no room; set TMPDIR to a directory with room for a temporary "
+                "file of every rank");
 }
 
 }  // namespace
