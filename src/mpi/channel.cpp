@@ -78,10 +78,9 @@ MPI_Comm duplicate(MPI_Comm communicator, std::atomic<MPI_Comm>& user) {
 
 /// The ranks that share memory with this one, ascending. Collective.
 std::vector<int> ranks_on_node(MPI_Comm communicator) {
-  int rank = 0, count = 0;
-  check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  int count = 0;
   MPI_Comm node = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
+  check(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
         "MPI_Comm_split_type");
   check(MPI_Comm_size(node, &count), "MPI_Comm_size");
   std::vector<int> on_node(static_cast<std::size_t>(count));

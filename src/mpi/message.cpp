@@ -14,12 +14,13 @@ namespace {
 /// A committed datatype, freed at the end of its scope: MPI keeps it for pending messages.
 class Datatype {
  public:
-  explicit Datatype(MPI_Datatype type) : type_(type) {}
+  explicit Datatype(MPI_Datatype type) : type_(type) {
+    check(MPI_Type_commit(&type_), "MPI_Type_commit");
+  }
   Datatype(const Datatype&) = delete;
   Datatype& operator=(const Datatype&) = delete;
   ~Datatype() { MPI_Type_free(&type_); }
 
-  void commit() { check(MPI_Type_commit(&type_), "MPI_Type_commit"); }
   [[nodiscard]] MPI_Datatype get() const { return type_; }
 
  private:
@@ -46,8 +47,7 @@ void with_count(std::uint64_t bytes, Post&& post) {
     post(static_cast<int>(bytes), MPI_BYTE);
     return;
   }
-  Datatype type(large_bytes(bytes));
-  type.commit();
+  const Datatype type(large_bytes(bytes));
   post(1, type.get());
 }
 
@@ -95,8 +95,7 @@ void post_send_pieces(const Channel& channel, PieceList& list, int destination, 
   check(MPI_Type_create_hindexed(checked_count(list.lengths.size()), list.lengths.data(),
                                  list.displacements.data(), MPI_BYTE, &made),
         "MPI_Type_create_hindexed");
-  Datatype type(made);
-  type.commit();
+  const Datatype type(made);
   check(MPI_Isend(MPI_BOTTOM, 1, type.get(), destination, tag, channel.get(), &request),
         "MPI_Isend", destination);
 }
