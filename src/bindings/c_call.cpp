@@ -6,7 +6,6 @@
 #include "schedule/methods.hpp"
 #include <valet/progress.hpp>
 
-#include <functional>
 #include <memory>
 #include <new>
 #include <string_view>

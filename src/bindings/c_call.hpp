@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,9 +55,10 @@ int guarded(Action&& action) noexcept {
 
 /// What `convert` makes of this rank's arguments; it is given the number of ranks. Either all ranks
 /// get theirs, or all throw what one of them finds wrong. Collective; one reduction.
-/// @param join  join(agreement) adds what must be the same on all ranks.
-template <class Convert, class Join>
-auto agreed_with(MPI_Comm communicator, Convert&& convert, Join&& join) {
+/// @param join  join(agreement) adds what must be the same on all ranks, if anything.
+template <class Convert>
+auto agreed(MPI_Comm communicator, Convert&& convert,
+            const std::function<void(mpi::Agreement&)>& join = {}) {
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   std::optional<decltype(convert(1))> arguments;
   std::optional<Diagnostic> diagnostic;
@@ -66,14 +68,9 @@ auto agreed_with(MPI_Comm communicator, Convert&& convert, Join&& join) {
     diagnostic = diagnostic_in_flight();
   }
   mpi::Agreement agreement;
-  join(agreement);
+  if (join) join(agreement);
   agreement.run(channel, diagnostic);
   return *std::move(arguments);
-}
-/// The same where nothing must be.
-template <class Convert>
-auto agreed(MPI_Comm communicator, Convert&& convert) {
-  return agreed_with(communicator, std::forward<Convert>(convert), [](mpi::Agreement&) {});
 }
 
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
@@ -164,7 +161,7 @@ void agree_on_options(mpi::Agreement& agreement, const ChosenOptions& chosen);
 template <class Convert>
 auto agreed(MPI_Comm communicator, const Valet_Options* options, Convert&& convert) {
   ChosenOptions chosen;
-  return agreed_with(
+  return agreed(
       communicator,
       [&](int ranks) {
         chosen = to_chosen_options(options);
