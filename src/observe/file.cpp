@@ -20,8 +20,6 @@
 namespace valet::observe {
 namespace {
 
-constexpr std::size_t has_parts = 0, machine = 1, process = 2, number = 3, device = 4, inode = 5;
-
 /// Bytes that a file may have (ulimit -f). Beyond, the system ends the process (SIGXFSZ) where an
 /// error is wanted.
 std::uint64_t most_file_bytes() {
@@ -151,28 +149,29 @@ void File::create_temporary() {
 }
 
 File::Identity File::identity() const {
-  Identity identity{};
+  const std::uint64_t is_made = error_ == 0 ? 1 : 0;
   struct stat status {};
-  if (!has_parts_ || fstat(descriptor_, &status) != 0) return identity;
-  identity[has_parts] = 1;
-  identity[machine] = machine_identity();
-  identity[process] = static_cast<std::uint64_t>(getpid());
-  identity[number] = static_cast<std::uint64_t>(descriptor_);
-  identity[device] = status.st_dev;
-  identity[inode] = status.st_ino;
-  return identity;
+  if (!has_parts_ || fstat(descriptor_, &status) != 0) return {.is_made = is_made};
+  return {.is_made = is_made,
+          .has_parts = 1,
+          .machine = machine_identity(),
+          .process = static_cast<std::uint64_t>(getpid()),
+          .descriptor = static_cast<std::uint64_t>(descriptor_),
+          .device = status.st_dev,
+          .inode = status.st_ino};
 }
 
 bool File::join(const Identity& identity) {
-  if (identity[has_parts] == 0 || identity[machine] == 0 || identity[machine] != machine_identity())
+  if (identity.has_parts == 0 || identity.machine == 0 || identity.machine != machine_identity())
     return false;
-  const std::string path = path_of_descriptor(std::to_string(identity[process]), identity[number]);
+  const std::string path =
+      path_of_descriptor(std::to_string(identity.process), identity.descriptor);
   // Should this be some other file after all, then opening it must not wait.
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return false;
   open_parts(descriptor);
   const Identity own = this->identity();
-  if (own[device] == identity[device] && own[inode] == identity[inode]) return true;
+  if (own.device == identity.device && own.inode == identity.inode) return true;
   close();
   return false;
 }

@@ -3,7 +3,6 @@
 
 #include <valet/export.hpp>
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,9 +14,11 @@ namespace valet::observe {
 /// nothing more is written. All functions are local.
 class VALET_EXPORT File {
  public:
-  /// Identifies a file: whether parts of it can be written, machine, process, descriptor, device,
-  /// inode.
-  using Identity = std::array<std::uint64_t, 6>;
+  /// Identifies a file of which parts can be written.
+  struct Identity {
+    std::uint64_t is_made = 0, has_parts = 0;
+    std::uint64_t machine = 0, process = 0, descriptor = 0, device = 0, inode = 0;
+  };
 
   File() = default;
   File(const File&) = delete;
@@ -30,7 +31,7 @@ class VALET_EXPORT File {
   /// Makes a file without a name in $TMPDIR, or /tmp, gone with the process at the latest; nothing
   /// where there is a file already.
   void create_temporary();
-  /// The identity of what create() has made. A pipe or a device has no parts.
+  /// What create() has made, if it could. A pipe or a device has no parts.
   [[nodiscard]] Identity identity() const;
   /// Opens the file of another process. False where this is not the same file on the same running
   /// system: two clients of a network file system do not see each other's pages.

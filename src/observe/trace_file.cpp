@@ -12,7 +12,6 @@
 #include <array>
 #include <cstring>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace valet::observe {
@@ -46,18 +45,11 @@ void TraceFile::align(const mpi::Channel& channel) {
 /// The file on every rank; where it could be made at all. Collective.
 bool TraceFile::open(const mpi::Channel& channel, File& output, bool& writes_itself) const {
   const bool is_root = channel.rank() == mpi::root;
-  std::array<std::uint64_t, 1 + std::tuple_size_v<File::Identity>> words{};
-  if (is_root) {
-    output.create(path_);
-    words[0] = output.error() == 0 ? 1 : 0;
-    const File::Identity identity = output.identity();
-    std::copy(identity.begin(), identity.end(), words.begin() + 1);
-  }
-  mpi::broadcast_words(channel, words);
-  File::Identity identity{};
-  std::copy(words.begin() + 1, words.end(), identity.begin());
-  writes_itself = is_root || (words[0] != 0 && output.join(identity));
-  return words[0] != 0;
+  if (is_root) output.create(path_);
+  File::Identity identity = is_root ? output.identity() : File::Identity();
+  mpi::broadcast(channel, std::as_writable_bytes(std::span(&identity, 1)), mpi::root);
+  writes_itself = is_root || (identity.is_made != 0 && output.join(identity));
+  return identity.is_made != 0;
 }
 
 /// All events of this rank, and spaces behind them: so many bytes.
