@@ -7,6 +7,7 @@
 /// neighbours, the text of an error - memory is held back, and given up when nothing else is left.
 
 #include "base/promise.hpp"
+#include <valet/error.hpp>
 #include <valet/export.hpp>
 
 #include <cstddef>
@@ -64,6 +65,13 @@ template <class Step, class Failed>
   } catch (const std::bad_alloc&) {  // said below, where the reserve may be taken
   }
   return std::forward<Failed>(failed)();
+}
+/// The same where all that is to be said is a text.
+template <class Step>
+[[nodiscard]] std::optional<Diagnostic> unless_out_of_memory(Step&& step, const char* text) {
+  return unless_out_of_memory(std::forward<Step>(step), [text] {
+    return Diagnostic{ErrorCode::out_of_memory, text};
+  });
 }
 
 }  // namespace valet::detail

@@ -116,8 +116,10 @@ Diagnostic budget_too_small_for(const std::string& what, std::uint64_t budget_by
                   " bytes is too small for ", what, "; set budget_bytes to ", at_least_enough);
 }
 
-void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {
-  Agreement().run(channel, mine);
+void agree(const Channel& channel, const std::optional<Diagnostic>& mine, std::uint64_t enough) {
+  Agreement agreement;
+  agreement.enough(enough);
+  agreement.run(channel, mine);
 }
 
 Borrowing::Borrowing(Channel& channel) : channel_(channel) {

@@ -173,7 +173,9 @@ constexpr const char* at_least_enough = "at least {enough}, which is enough for 
 
 /// Either every rank returns or every rank throws, as Agreement::run() has it. Collective; one
 /// reduction when nobody failed.
-VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine);
+/// @param enough  As for Agreement::enough().
+VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine,
+                        std::uint64_t enough = 0);
 
 /// Lets a plan that is being made have a channel of its own, without a reduction of its own: a part
 /// of the agreement that planning ends with anyway.
