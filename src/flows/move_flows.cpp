@@ -24,7 +24,6 @@
 #include <cstdint>
 #include <exception>
 #include <new>
-#include <string>
 #include <utility>
 
 namespace valet {
@@ -222,36 +221,6 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
   return std::nullopt;
 }
 
-/// What the ledger may count at most on this rank: the promise that plan.hpp makes.
-std::uint64_t extra_bytes_bound(const plan::State& state, std::uint64_t neighbours,
-                                bool looks_at_packs) {
-  const auto has_root = schedule::traits_of(state.options.method).has_root;
-  const bool is_root = state.channel.rank() == 0 && has_root && has_root(state.options);
-  // Not both at a time: planning has ended when the root begins.
-  const bool has_table = is_root || state.from_layout;
-  const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
-  return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks,
-                                state.frame->traces()) +
-         state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots +
-         (state.options.verify && looks_at_packs
-              ? flows::PackCheck::bytes_for(state.blocks.block_bytes)
-              : 0);
-}
-
-void run(plan::State& state, StorageBackend& backend, const Storages& all, Report& report) {
-  try {
-    const observe::ProgressMeter progress = state.frame->progress(
-        to_string(state.options.method), state.flows.exports.size() + state.flows.blocks_arriving,
-        state.blocks.block_bytes);
-    executor_of(state).run(backend, all, report);
-  } catch (const Error&) {
-    throw;
-  } catch (...) {
-    // A storage threw that says it does not, or memory ran out. Other ranks wait for this one.
-    std::terminate();
-  }
-}
-
 /// What is known before anything moves.
 Report describe(const plan::State& state, bool some_storage_throws) {
   const plan::Flows& flows = state.flows;
@@ -265,7 +234,17 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   report.bytes_sent = report.blocks_sent * report.block_bytes;
   report.budget_bytes = state.options.budget_bytes;
   report.neighbours = mpi::count_neighbours(flows.outgoing, flows.incoming, state.channel.rank());
-  report.extra_bytes_bound = extra_bytes_bound(state, report.neighbours, some_storage_throws);
+  // The promise that plan.hpp makes. Not both tables at a time: planning has ended when the root
+  // begins.
+  const auto has_root = schedule::traits_of(state.options.method).has_root;
+  const bool is_root = state.channel.rank() == 0 && has_root && has_root(state.options);
+  const bool has_table = is_root || state.from_layout;
+  const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
+  report.extra_bytes_bound =
+      detail::promised_bytes(report.budget_bytes, report.neighbours, ranks, state.frame->traces()) +
+      state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots;
+  if (state.options.verify && some_storage_throws)
+    report.extra_bytes_bound += flows::PackCheck::bytes_for(report.block_bytes);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
   report.segments = state.segments;
@@ -274,22 +253,15 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   return report;
 }
 
-/// Lets the ranks of a plan whose flows are known share memory inside their nodes, where the
-/// method, the options and the storage allow it. Collective over all ranks of the plan.
-void share_memory(plan::State& state) {
-  const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
-  const bool shares = state.options.share_memory && traits.shares_memory != nullptr &&
-                      traits.shares_memory(state.options) &&
-                      !(state.choice && !state.choice->shares_memory);
-  if (!shares) return;  // what is kept stays for the next plan, if scratch leaves room
-  state.memory.share(plan::node_wish(state));
-  state.shares = true;
-}
-
 }  // namespace
 
 void flows::prepare(plan::State& state) {
-  share_memory(state);
+  const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
+  state.shares = state.options.share_memory && traits.shares_memory != nullptr &&
+                 traits.shares_memory(state.options) &&
+                 !(state.choice && !state.choice->shares_memory);
+  // Where it does not, what is kept stays for the next plan, if scratch leaves room.
+  if (state.shares) state.memory.share(plan::node_wish(state));
   engine::reserve_schedule(state);
   state.frame->align();
 }
@@ -311,7 +283,16 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
   agreement.run(state.channel, make_ready(state, backend, lent));
   if (make_blocks) make_blocks();
   Report report = describe(state, all.may_throw);
-  run(state, backend, all, report);
+  try {
+    const observe::ProgressMeter progress = state.frame->progress(
+        report.method, report.blocks_sent + report.blocks_received, report.block_bytes);
+    executor_of(state).run(backend, all, report);
+  } catch (const Error&) {
+    throw;
+  } catch (...) {
+    // A storage threw that says it does not, or memory ran out. Other ranks wait for this one.
+    std::terminate();
+  }
   return report;
 }
 

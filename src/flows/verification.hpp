@@ -21,7 +21,6 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace valet::flows {
@@ -124,11 +123,11 @@ class Verification {
     packs_.reset();
     std::optional<Diagnostic> mine = valet::detail::unless_out_of_memory(
         [&] { packs_.emplace(ledger, bytes); },
-        [] {
-          return diagnose(ErrorCode::out_of_memory,
-                          "no memory for two bits for each byte of a block; nothing has moved");
-        });
-    if (!mine && packs) mine = look_at_packs(backend, scratch);
+        "no memory for two bits for each byte of a block; nothing has moved");
+    if (!mine && packs) {
+      for_each_occupied([&](SlotIndex slot) { packs_->add(backend, scratch, slot); });
+      mine = packs_->finish(backend, scratch);
+    }
     if (auto failed = failure()) mine = std::move(failed);
     int source = packs_ && packs_->has_sample() ? channel.rank() : channel.size();
     bool has_room =
@@ -190,18 +189,17 @@ class Verification {
     }
   };
 
-  [[nodiscard]] std::optional<Diagnostic> look_at_packs(StorageBackend& backend,
-                                                        std::span<std::byte> scratch) {
+  /// Calls action(slot) for the slots that were occupied before the exchange.
+  template <class Action>
+  void for_each_occupied(Action&& action) const {
     const storage::SlotSet& free = flows_.initially_free;
     for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
          slot = free.next_absent(slot + 1))
-      packs_->add(backend, scratch, static_cast<SlotIndex>(slot));
-    return packs_->finish(backend, scratch);
+      action(static_cast<SlotIndex>(slot));
   }
   [[nodiscard]] std::optional<SlotIndex> free_slot() const {
-    for (SlotIndex slot = 0; slot < flows_.slots; ++slot)
-      if (flows_.initially_free.contains(slot)) return slot;
-    return std::nullopt;
+    const std::uint64_t slot = flows_.initially_free.next(0);
+    return slot < flows_.slots ? std::optional(static_cast<SlotIndex>(slot)) : std::nullopt;
   }
   [[nodiscard]] const PackCheck* packs() const { return packs_ ? &*packs_ : nullptr; }
   void sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
@@ -230,10 +228,7 @@ class Verification {
   /// their final slot in place of the old one.
   std::uint64_t staying(StorageBackend& backend, std::span<std::byte> scratch, bool moved) const {
     ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
-    const storage::SlotSet& free = flows_.initially_free;
-    for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
-         slot = free.next_absent(slot + 1))
-      checksum.add(static_cast<SlotIndex>(slot), slot);
+    for_each_occupied([&](SlotIndex slot) { checksum.add(slot, slot); });
     std::uint64_t sum = checksum.take_sum();
     for (const SlotIndex slot : flows_.exports) checksum.add(slot, slot);
     flows_.for_each_local_move([&](SlotIndex from, SlotIndex) { checksum.add(from, from); });
