@@ -24,9 +24,8 @@ constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
 
 /// Plans a map by a function of plan/, then prepares what the method needs.
 template <class PlanMap, class... Map>
-std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                                       const Options& options, PlanMap&& plan_map,
-                                       const Map&... map) {
+Plan make_plan(MPI_Comm communicator, const BlockStorage& storage, const Options& options,
+               PlanMap&& plan_map, const Map&... map) {
   const detail::MemoryReserve reserve;
   auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator), options,
                                              "Options::progress");
@@ -38,16 +37,7 @@ std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage
   flows::prepare(*state);
   state->memory.return_unused();  // until the plan is executed
   state->plan_seconds = mpi::now() - start;
-  return state;
-}
-
-Report carry_out(plan::State& state, const BlockStorage& storage,
-                 std::span<std::byte> workspace = {}) {
-  const detail::MemoryReserve reserve;
-  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
-                          state.options.budget_bytes};
-  if (!workspace.empty()) state.memory.return_scratch();
-  return state.frame->run([&] { return flows::move_flows(state, storage.backend(), workspace); });
+  return plan::Access::make(std::move(state));
 }
 
 }  // namespace
@@ -78,64 +68,65 @@ std::uint64_t Plan::workspace_bytes() const { return flows::workspace_bytes(*sta
 
 Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const int> ranks, const Options& options) {
-  return plan::Access::make(
-      make_plan(communicator, storage, options, plan::plan_ranks, occupied, ranks));
+  return make_plan(communicator, storage, options, plan::plan_ranks, occupied, ranks);
 }
 
 Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const Address> addresses, const Options& options) {
-  return plan::Access::make(
-      make_plan(communicator, storage, options, plan::plan_slots, occupied, addresses));
+  return make_plan(communicator, storage, options, plan::plan_slots, occupied, addresses);
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& to, const Options& options) {
-  return plan::Access::make(make_plan(communicator, storage, options, plan::plan_objects, count,
-                                      plan::ObjectMove{{}, to, {}}));
+  const plan::ObjectMove move{{}, to, {}};
+  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  return plan::Access::make(make_plan(communicator, storage, options, plan::plan_objects, count,
-                                      plan::ObjectMove{from, to, {}}));
+  const plan::ObjectMove move{from, to, {}};
+  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
 }
 
 Plan operations::plan_to_bounds(MPI_Comm communicator, const BlockStorage& storage,
                                 std::uint64_t count, std::span<const std::int64_t> bounds,
                                 const Options& options) {
-  return plan::Access::make(make_plan(communicator, storage, options, plan::plan_objects, count,
-                                      plan::ObjectMove{{}, {}, bounds}));
+  const plan::ObjectMove move{{}, {}, bounds};
+  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
 }
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   mpi::require_mpi();
-  return carry_out(plan::Access::state_of(plan), storage, workspace);
+  const detail::MemoryReserve reserve;
+  plan::State& state = plan::Access::state_of(plan);
+  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
+                          state.options.budget_bytes};
+  if (!workspace.empty()) state.memory.return_scratch();
+  return state.frame->run([&] { return flows::move_flows(state, storage.backend(), workspace); });
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                std::span<const int> ranks, const Options& options) {
-  return carry_out(*make_plan(communicator, storage, options, plan::plan_ranks, occupied, ranks),
-                   storage);
+  Plan plan = plan_to_ranks(communicator, storage, occupied, ranks, options);
+  return execute(plan, storage);
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                std::span<const Address> addresses, const Options& options) {
-  return carry_out(
-      *make_plan(communicator, storage, options, plan::plan_slots, occupied, addresses), storage);
+  Plan plan = plan_to_slots(communicator, storage, occupied, addresses, options);
+  return execute(plan, storage);
 }
 
 Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                          const ObjectLayout& to, const Options& options) {
-  return carry_out(*make_plan(communicator, storage, options, plan::plan_objects, count,
-                              plan::ObjectMove{{}, to, {}}),
-                   storage);
+  Plan plan = plan_to_layout(communicator, storage, count, to, options);
+  return execute(plan, storage);
 }
 
 Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                          const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  return carry_out(*make_plan(communicator, storage, options, plan::plan_objects, count,
-                              plan::ObjectMove{from, to, {}}),
-                   storage);
+  Plan plan = plan_to_layout(communicator, storage, count, from, to, options);
+  return execute(plan, storage);
 }
 
 }  // namespace valet
