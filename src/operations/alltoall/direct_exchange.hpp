@@ -82,7 +82,9 @@ class DirectExchange {
       std::memcpy(next, data() + begin, bytes);
       next += bytes;
     });
-    move_own();
+    const std::size_t own_from = offset_of(sent_, self_), own_to = offset_of(received_, self_);
+    if (own_from != own_to && sent_[self_] > 0)
+      std::memmove(data() + own_to, data() + own_from, bytes_of(sent_[self_]));
     receive_all();
     messages_.meet();
     next = staged;
@@ -91,12 +93,6 @@ class DirectExchange {
       next += bytes;
     });
     wait_for_all();
-  }
-
-  void move_own() {
-    const std::size_t from = offset_of(sent_, self_), to = offset_of(received_, self_);
-    if (from != to && sent_[self_] > 0)
-      std::memmove(data() + to, data() + from, bytes_of(sent_[self_]));
   }
 
   void receive_all() {

@@ -81,19 +81,19 @@ class SortedExchange {
   [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish,
                                       const std::function<std::uint64_t()>& enough_for_pages) {
     chosen_ = try_all(wish);
-    if (!chosen_.all.suits) refuse(wish, enough_for_pages());
-    return chosen_.trial.method;
+    if (!chosen_.merits.suits) refuse(wish, enough_for_pages());
+    return chosen_.method;
   }
 
   /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
   [[nodiscard]] std::optional<AlltoallMethod> find_suited() {
     chosen_ = try_all(AlltoallMethod::swaps);
-    return chosen_.all.suits ? std::optional(chosen_.trial.method) : std::nullopt;
+    return chosen_.merits.suits ? std::optional(chosen_.method) : std::nullopt;
   }
 
   /// Moves everything by the method chosen. Collective.
   Report run() {
-    const AlltoallMethod method = chosen_.trial.method;
+    const AlltoallMethod method = chosen_.method;
     std::unique_ptr<SwapSequence> sequence = make_sequence(method);
     Report report;
     const auto work = [&] {
@@ -112,7 +112,7 @@ class SortedExchange {
       }
       report = sequence->report();
     };
-    state_.frame->exchange(std::string("all-to-all by ") + to_string(method), chosen_.trial.moves,
+    state_.frame->exchange(std::string("all-to-all by ") + to_string(method), chosen_.moves,
                            buffer_.element_bytes, report, work);
     report.method = to_string(method);
     report.block_bytes = buffer_.element_bytes;
@@ -121,7 +121,7 @@ class SortedExchange {
   }
 
  private:
-  /// How a method suits this rank; in Chosen::all, how it suits all.
+  /// How a method suits this rank; once agreed upon, how it suits all.
   struct Merits {
     std::uint64_t volume = 0;        ///< elements swapped
     bool suits = false;              ///< it can be used
@@ -140,13 +140,8 @@ class SortedExchange {
     AlltoallMethod method = AlltoallMethod::bitonic;
     std::uint64_t moves = 0;               ///< elements sent and received
     std::uint64_t most_elements = 0;       ///< held at once
-    Merits merits;                         ///< of this rank
+    Merits merits;                         ///< of this rank; returned by try_all(): on all
     std::optional<Diagnostic> diagnostic;  ///< if it is not possible
-  };
-  /// The same with its merits on all ranks.
-  struct Chosen {
-    Trial trial;
-    Merits all;
   };
 
   /// What a swap costs besides its elements, as bytes: a few messages' latency.
@@ -168,11 +163,7 @@ class SortedExchange {
         [&] {
           scratch_ = {state_.ledger, scratch_bytes(most_elements)};
         },
-        [] {
-          return diagnose(
-              ErrorCode::out_of_memory,
-              "the system has no memory to swap elements within the budget; set a smaller one");
-        });
+        "the system has no memory to swap elements within the budget; set a smaller one");
   }
   /// A network that sorts needs equally many slots on all ranks; swaps in pairs do not.
   [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const {
@@ -243,7 +234,7 @@ class SortedExchange {
   }
   /// The better of both; one that does not suit where neither does. The budget that is enough is
   /// then the least for which one of them would.
-  [[nodiscard]] Chosen try_all(AlltoallMethod wish) {
+  [[nodiscard]] Trial try_all(AlltoallMethod wish) {
     struct Both {
       Merits pairwise, bitonic;
       void join(mpi::Agreement& agreement) {
@@ -258,22 +249,21 @@ class SortedExchange {
     };
     if (wish == AlltoallMethod::pairwise) {
       mpi::Agreement agreement;
-      const mpi::Agreed<Merits> all =
-          agree_on(channel_, agreement, pairwise.merits, provide_scratch(most_of(pairwise)));
-      if (all->suits) return {pairwise, *all};
+      pairwise.merits =
+          *agree_on(channel_, agreement, pairwise.merits, provide_scratch(most_of(pairwise)));
+      if (pairwise.merits.suits) return pairwise;
       scratch_ = {};
-      pairwise.merits = *all;
     }
-    const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+    Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
     mpi::Agreement agreement;
     const mpi::Agreed<Both> all =
         agree_on(channel_, agreement, Both{pairwise.merits, bitonic.merits},
                  provide_scratch(std::max(most_of(pairwise), most_of(bitonic))));
-    const Merits &swaps = all->pairwise, &sorts = all->bitonic;
-    if (swaps.suits && (!sorts.suits || swaps.volume <= sorts.volume)) return {pairwise, swaps};
-    if (sorts.suits || !swaps.is_possible) return {bitonic, sorts};
-    return sorts.is_possible && sorts.enough_bytes < swaps.enough_bytes ? Chosen{bitonic, sorts}
-                                                                        : Chosen{pairwise, swaps};
+    const Merits& swaps = pairwise.merits = all->pairwise;
+    const Merits& sorts = bitonic.merits = all->bitonic;
+    if (swaps.suits && (!sorts.suits || swaps.volume <= sorts.volume)) return pairwise;
+    if (sorts.suits || !swaps.is_possible) return bitonic;
+    return sorts.is_possible && sorts.enough_bytes < swaps.enough_bytes ? bitonic : pairwise;
   }
   /// Memory for tables beside half of the budget, of what is promised beyond it: 32 of the 64*P are
   /// counts; requests and what is agreed on take some, too.
@@ -312,18 +302,16 @@ class SortedExchange {
     std::uint64_t enough = enough_for_pages;
     // Automatic takes pages, too, whose need does not depend on what is swapped.
     const bool takes_pages = wish == AlltoallMethod::automatic;
-    if (chosen_.all.is_possible && !takes_pages) enough = chosen_.all.enough_bytes;
-    std::optional<Diagnostic> mine = chosen_.trial.diagnostic;
-    if (chosen_.all.is_possible || takes_pages) {
+    if (chosen_.merits.is_possible && !takes_pages) enough = chosen_.merits.enough_bytes;
+    std::optional<Diagnostic> mine = chosen_.diagnostic;
+    if (chosen_.merits.is_possible || takes_pages) {
       mine.reset();
       if (budget_bytes_ < enough) mine = mpi::budget_too_small_for(to_string(wish), budget_bytes_);
     } else if (mine && mine->code == ErrorCode::budget_too_small) {
       mine->text += "; take stream, for which a budget of " + std::to_string(enough) +
                     " bytes is enough on all ranks";
     }
-    mpi::Agreement agreement;
-    agreement.enough(enough);
-    agreement.run(channel_, mine);
+    mpi::agree(channel_, mine, enough);
     throw Error(ErrorCode::internal, std::string("no rank says why ") + to_string(wish) + " fails");
   }
 
@@ -334,7 +322,7 @@ class SortedExchange {
   std::uint64_t before_, after_;
   SwapSizes sizes_;
   std::size_t budget_bytes_;
-  Chosen chosen_;
+  Trial chosen_;
   Array<std::byte> scratch_;
 };
 
