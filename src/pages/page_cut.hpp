@@ -3,7 +3,6 @@
 
 /// Pages: memory seen as slots of equal size, and how bytes in a row lie on them. Pure.
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

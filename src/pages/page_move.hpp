@@ -25,7 +25,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "pages/page_cut.hpp"
+#include "pages/page_segments.hpp"
 #include "plan/any_order.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/planner.hpp"
@@ -41,7 +41,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace valet::pages {
@@ -154,13 +153,12 @@ class PageMove {
     plan::Departures leaving;
     for (const Segment& segment : from.segments)
       if (segment.rank != rank) leaving.add(segment.pages);
-    const std::uint64_t blocks = leaving.blocks > 0 ? plan::message_blocks(state_, leaving) : 1;
-    message_pages_ = blocks;
+    message_pages_ = leaving.blocks > 0 ? plan::message_blocks(state_, leaving) : 1;
     const auto one = [](const Segment& segment) {
       return std::uint64_t{segment.pages > 0 ? 1U : 0U};
     };
     const auto provide = [&](const Segment&, std::uint64_t, std::span<std::uint64_t> words) {
-      words[0] = blocks;
+      words[0] = message_pages_;
     };
     const auto consume = [](Segment& segment, std::uint64_t, std::span<const std::uint64_t> words) {
       segment.message_pages = static_cast<std::uint32_t>(words[0]);
@@ -277,11 +275,10 @@ class PageMove {
 };
 
 /// Sends what fills no page.
-/// @param fragments  fragments(segment) of an outgoing one: its head and its tail, as one span.
-/// @param take       take(segment, first, bytes): bytes of an incoming one, from the `first` on.
-template <class Fragments, class Take>
-void exchange_fragments(const mpi::Channel& channel, Ledger& ledger, std::span<Segment> outgoing,
-                        std::span<Segment> incoming, Fragments&& fragments, Take&& take) {
+/// @param take  take(segment, first, bytes): bytes of an incoming one, from the `first` on.
+template <class Take>
+void exchange_fragments(const mpi::Channel& channel, Ledger& ledger, PageSegments& outgoing,
+                        std::span<Segment> incoming, Take&& take) {
   constexpr std::size_t entries = 256, word = sizeof(std::uint64_t);
   const auto words_of = [](const Segment& segment) {
     return (segment.fragment_bytes() + word - 1) / word;
@@ -289,7 +286,7 @@ void exchange_fragments(const mpi::Channel& channel, Ledger& ledger, std::span<S
   const auto provide = [&](const Segment& segment, std::uint64_t first,
                            std::span<std::uint64_t> words) {
     const std::span<const std::byte> rest =
-        fragments(segment).subspan(static_cast<std::size_t>(first * word));
+        outgoing.fragments_of(segment).subspan(static_cast<std::size_t>(first * word));
     std::memcpy(words.data(), rest.data(), std::min(rest.size(), words.size_bytes()));
   };
   const auto consume = [&](const Segment& segment, std::uint64_t first,
@@ -301,12 +298,13 @@ void exchange_fragments(const mpi::Channel& channel, Ledger& ledger, std::span<S
   };
   const int rank = channel.rank();
   mpi::NeighbourWords(channel, ledger, mpi::tag_fragments, entries,
-                      mpi::PeerWords{outgoing, rank, words_of, provide},
+                      mpi::PeerWords{outgoing.segments(), rank, words_of, provide},
                       mpi::PeerWords{incoming, rank, words_of, consume})
       .run();
-  if (const Segment* const own = mpi::find_peer(outgoing, rank))
+  if (const Segment* const own = mpi::find_peer(outgoing.segments(), rank))
     if (own->fragment_bytes() > 0)
-      take(*mpi::find_peer(incoming, rank), 0, std::span<const std::byte>(fragments(*own)));
+      take(*mpi::find_peer(incoming, rank), 0,
+           std::span<const std::byte>(outgoing.fragments_of(*own)));
 }
 
 }  // namespace valet::pages

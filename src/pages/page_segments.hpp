@@ -147,9 +147,9 @@ class PageSegments {
     }
   }
   /// Head and tail of a segment when all is appended, one behind the other.
-  [[nodiscard]] std::span<std::byte> fragments_of(std::size_t number) {
-    return {states_[number].fragments,
-            static_cast<std::size_t>(segments_[number].fragment_bytes())};
+  [[nodiscard]] std::span<std::byte> fragments_of(const Segment& segment) {
+    return {states_[static_cast<std::size_t>(&segment - segments_.data())].fragments,
+            static_cast<std::size_t>(segment.fragment_bytes())};
   }
   /// @}
 

@@ -23,34 +23,29 @@
 namespace valet::pages {
 
 /// One move on one rank.
-class SegmentMove {
+class SegmentMove : public PageMove {
  public:
   /// @param state             The state of a plan to be: channel, options and ledger are used.
   /// @param ledger            Counts the lists of segments.
   /// @param are_single_runs  As for PageSegments.
   SegmentMove(std::unique_ptr<plan::State> state, Ledger& ledger, std::byte* data,
               std::uint64_t page_bytes, bool are_single_runs)
-      : pages_(std::move(state)),
+      : PageMove(std::move(state)),
         ledger_(ledger),
         data_(data),
         page_bytes_(page_bytes),
         outgoing_(ledger, page_bytes, are_single_runs),
         incoming_(ledger) {}
 
-  [[nodiscard]] PageMove& pages() { return pages_; }
-  [[nodiscard]] plan::State& state() { return pages_.state(); }
   /// What leaves, by rank; what stays is in it, too.
   [[nodiscard]] PageSegments& outgoing() { return outgoing_; }
-  [[nodiscard]] const PageSegments& outgoing() const { return outgoing_; }
   /// What comes, likewise.
   [[nodiscard]] Vector<Segment>& incoming() { return incoming_; }
   /// Appends what comes from a rank above all so far.
   /// @param begin  In the memory.
   void receive(int rank, std::uint64_t bytes, std::uint64_t begin) {
-    Segment& segment = incoming_.emplace_back();
-    static_cast<PageCut&>(segment) = cut_into_pages(begin, bytes, page_bytes_);
-    segment.rank = rank;
-    segment.begin = begin;
+    incoming_.push_back({cut_into_pages(begin, bytes, page_bytes_), rank});
+    incoming_.back().begin = begin;
   }
   /// A receiver tells each sender where its bytes will begin, modulo the page. Collective.
   void exchange_begins() {
@@ -75,16 +70,16 @@ class SegmentMove {
   /// Plans the exchange of pages, as PageMove::plan(). Collective.
   void plan(std::optional<Diagnostic> mine, PageOrder order, bool asks = true) {
     order_ = order;
-    pages_.plan(std::move(mine), data_, page_bytes_, outgoing_.side(), {incoming_}, order, asks);
+    PageMove::plan(std::move(mine), data_, page_bytes_, outgoing_.side(), {incoming_}, order, asks);
   }
 
   /// Moves everything. Collective.
-  /// @param fragments  PageSegments::fragment_bytes() of what leaves.
+  /// @param fragments  PageSegments::fragment_bytes() of what leaves, or more.
   /// @param append     Appends all runs to the segments, from the first byte to the last.
   Report run(std::span<std::byte> fragments, const std::function<void()>& append) {
     const double start = mpi::now();
     double made = start;
-    Report report = pages_.run([&] {
+    Report report = PageMove::run([&] {
       const observe::TraceSpan span(state().observer.trace, observe::TraceKind::copy, "into pages");
       outgoing_.start(data_, fragments);
       append();
@@ -108,10 +103,6 @@ class SegmentMove {
     std::uint64_t behind = pages_after * page_bytes_;
     for (Segment& segment : incoming_)
       if (is_behind) segment.begin = std::exchange(behind, behind + segment.fragment_bytes());
-    const auto fragments = [&](const Segment& segment) {
-      return outgoing_.fragments_of(
-          static_cast<std::size_t>(&segment - outgoing_.segments().data()));
-    };
     const auto take = [&](const Segment& segment, std::uint64_t first,
                           std::span<const std::byte> bytes) {
       const auto copy = [&](std::uint64_t begin, std::uint64_t end, std::byte* to) {
@@ -125,11 +116,9 @@ class SegmentMove {
       copy(0, segment.head_bytes, head);
       copy(segment.head_bytes, segment.fragment_bytes(), head + segment.head_bytes + between);
     };
-    pages::exchange_fragments(state().channel, ledger_, outgoing_.segments(), std::span(incoming_),
-                              fragments, take);
+    pages::exchange_fragments(state().channel, ledger_, outgoing_, std::span(incoming_), take);
   }
 
-  PageMove pages_;  ///< first: its ledger counts all below
   Ledger& ledger_;
   std::byte* data_;
   std::uint64_t page_bytes_;

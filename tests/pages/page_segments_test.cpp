@@ -20,7 +20,7 @@ struct Piece {
 std::vector<std::byte> reassembled(PageSegments& streams, std::size_t s,
                                    const std::vector<std::byte>& arena, std::uint64_t page) {
   const Segment& stream = streams.segments()[s];
-  const std::span<const std::byte> fragments = streams.fragments_of(s);
+  const std::span<const std::byte> fragments = streams.fragments_of(stream);
   const auto middle = fragments.begin() + static_cast<std::ptrdiff_t>(stream.head_bytes);
   std::vector<std::byte> bytes(fragments.begin(), middle);
   for (std::uint64_t k = 0; k < stream.pages; ++k) {

@@ -13,7 +13,6 @@
 #include "pages/segment_move.hpp"
 #include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
-#include "plan/planner.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/detail/known_counts.hpp>
@@ -23,8 +22,6 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <new>
-#include <string>
 #include <utility>
 
 namespace valet {
@@ -224,9 +221,7 @@ class Alltoall {
           diagnose(ErrorCode::budget_too_small, "the budget of ", budget_, " bytes is below the ",
                    needed_at_once_, " that leave a rank at once; set budget_bytes to ",
                    mpi::at_least_enough, ", or take stream");
-    mpi::Agreement budgets;
-    budgets.enough(needed_at_once_);
-    budgets.run(channel_, too_small);
+    mpi::agree(channel_, too_small, needed_at_once_);
   }
 
   /// A budget with which pages fit on all ranks: tries larger ones, because pages that suit one
@@ -255,13 +250,10 @@ class Alltoall {
     mpi::Agreement agreement;
     agreement.least(all_fit);
     agreement.run(channel_, std::nullopt);
-    if (!all_fit && options_.method == AlltoallMethod::stream) {
-      mpi::Agreement budgets;
-      budgets.enough(enough_for_pages(all->page));
-      budgets.run(channel_, is_short ? std::optional(mpi::budget_too_small_for(
-                                           "pages with these counts", budget_))
-                                     : std::nullopt);
-    }
+    std::optional<Diagnostic> too_small;
+    if (is_short) too_small = mpi::budget_too_small_for("pages with these counts", budget_);
+    if (!all_fit && options_.method == AlltoallMethod::stream)
+      mpi::agree(channel_, too_small, enough_for_pages(all->page));
     return all_fit;
   }
 
@@ -365,10 +357,8 @@ class Alltoall {
     if (!options_.any_order) move.exchange_begins();
     pages::PageSegments& outgoing = move.outgoing();
     Array<std::byte> fragments;
-    const auto no_memory = [] {
-      return diagnose(ErrorCode::out_of_memory,
-                      "the system has no memory for pages within the budget; set a smaller one");
-    };
+    const char* const no_memory =
+        "the system has no memory for pages within the budget; set a smaller one";
     auto failed = detail::unless_out_of_memory(
         [&] {
           fragments =
@@ -378,8 +368,7 @@ class Alltoall {
     move.plan(std::move(failed),
               options_.any_order ? pages::PageOrder::any : pages::PageOrder::slots);
     state.failure = detail::unless_out_of_memory(
-        [&] { state.take_scratch(static_cast<std::size_t>(move.pages().workspace_bytes())); },
-        no_memory);
+        [&] { state.take_scratch(static_cast<std::size_t>(move.workspace_bytes())); }, no_memory);
     progress.count_in(page);
     Report report = move.run({fragments.data(), fragments.size()}, [&] {
       for (std::size_t s = 0; s < outgoing.segments().size(); ++s)

@@ -50,9 +50,9 @@ struct PageNeeds {
   [[nodiscard]] std::uint64_t needed(std::uint64_t page, std::uint64_t of_budget) const {
     if (ranks == 0) return page;
     const std::uint64_t pages = out_peers + in_peers + 2;
-    const std::uint64_t largest = std::min(of_budget, share(most_peers()) * most_page_bytes);
-    const std::uint64_t buffers = std::max<std::uint64_t>(
-        pages * element_bytes, (pages * largest + share(most_peers()) - 1) / share(most_peers()));
+    const std::uint64_t largest = std::min(of_budget, share() * most_page_bytes);
+    const std::uint64_t buffers =
+        std::max<std::uint64_t>(pages * element_bytes, (pages * largest + share() - 1) / share());
     return list_bytes(page) + std::max(buffers, shared);
   }
   /// The largest page, a multiple of the element, of which two buffers for each neighbour and two
@@ -61,8 +61,8 @@ struct PageNeeds {
     return pages::page_for(of_budget, std::max<std::uint64_t>(peers, 1), element_bytes,
                            element_bytes);
   }
-  [[nodiscard]] static std::uint64_t share(std::uint64_t peers) {
-    return 2 * pages::buffered_pages(std::max<std::uint64_t>(peers, 1));
+  [[nodiscard]] std::uint64_t share() const {
+    return 2 * pages::buffered_pages(std::max<std::uint64_t>(most_peers(), 1));
   }
   [[nodiscard]] std::uint64_t most_peers() const { return std::max(out_peers, in_peers); }
   /// The least budget for the pages that suit the rank with the most neighbours. At most half of
@@ -83,8 +83,7 @@ struct PageNeeds {
     if (ranks == 0) return {.whole = budget, .largest_page = page, .beside = 0};
     return {.whole = budget,
             .largest_page = page,
-            .beside = share(most_peers()) * std::max<std::uint64_t>(page, most_page_bytes) +
-                      list_bytes(page)};
+            .beside = share() * std::max<std::uint64_t>(page, most_page_bytes) + list_bytes(page)};
   }
 };
 
@@ -119,16 +118,8 @@ class InPlace : layout::LayoutCall {
   }
 
   Report run(const TargetArray& array) {
-    const int rank = state_.channel.rank();
     Report report = moves_at_once() ? move_at_once(array.data) : move_pages(array);
-    if (!moves_at_once())
-      report.neighbours = mpi::count_neighbours(leaving_->segments(), arriving_->segments(), rank);
     describe(report);
-    if (moves_at_once()) return report;
-    report.blocks_sent = elements_of_others(*leaving_);
-    report.blocks_received = elements_of_others(*arriving_);
-    report.bytes_sent = report.blocks_sent * element_bytes;
-    report.local_copies = 2 * (report.blocks_before + report.blocks_after);
     return report;
   }
 
@@ -157,10 +148,9 @@ class InPlace : layout::LayoutCall {
   std::optional<Diagnostic> check(const TargetArray& array) {
     if (auto diagnostic = check_grids()) return diagnostic;
     if (array.strides.size() > 0)
-      return Diagnostic{
-          ErrorCode::invalid_argument,
-          "its array has strides; an array that is moved in place is contiguous before "
-          "and after, so give none"};
+      return invalid(
+          "its array has strides; an array that is moved in place is contiguous before and after, "
+          "so give none");
     if (auto diagnostic = check_array(from, array)) return diagnostic;
     return check_array(to, array);
   }
@@ -214,10 +204,9 @@ class InPlace : layout::LayoutCall {
 
   std::optional<Diagnostic> sort_pages() {
     if (!keeps_order())
-      return Diagnostic{
-          ErrorCode::invalid_argument,
-          "the array is row-major in one layout and column-major in the other; in place "
-          "it keeps its order"};
+      return invalid(
+          "the array is row-major in one layout and column-major in the other; in place it keeps "
+          "its order");
     if (needs_.needed(page_bytes_, budget_) > budget_) return too_small();
     state_.memory.limit(pages_budget());
     const IndexOrder order = *sizes().target_order;
@@ -276,13 +265,12 @@ class InPlace : layout::LayoutCall {
   }
 
   void exchange_fragments() {
-    const auto fragments = [&](const Segment& segment) { return leaving_->fragments(segment); };
     const auto take = [&](const Segment& segment, std::uint64_t first,
                           std::span<const std::byte> bytes) {
-      std::ranges::copy(bytes, arriving_->fragments(segment).subspan(first).begin());
+      std::ranges::copy(bytes, arriving_->fragments_of(segment).subspan(first).begin());
     };
-    pages::exchange_fragments(state_.channel, state_.ledger, leaving_->segments(),
-                              arriving_->segments(), fragments, take);
+    pages::exchange_fragments(state_.channel, state_.ledger, *leaving_, arriving_->segments(),
+                              take);
     state_.observer.moved(
         pages::fragment_bytes_of_others(leaving_->segments(), state_.channel.rank()) +
         pages::fragment_bytes_of_others(arriving_->segments(), state_.channel.rank()));
@@ -317,6 +305,12 @@ class InPlace : layout::LayoutCall {
     progress.finish();
     report.exchange_seconds = exchanged - sorted;
     report.local_seconds = sorted - start + mpi::now() - exchanged;
+    report.neighbours =
+        mpi::count_neighbours(leaving_->segments(), arriving_->segments(), state_.channel.rank());
+    report.blocks_sent = elements_of_others(*leaving_);
+    report.blocks_received = elements_of_others(*arriving_);
+    report.bytes_sent = report.blocks_sent * element_bytes;
+    report.local_copies = 2 * elements();
     return report;
   }
 

@@ -13,7 +13,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 namespace valet::layout {
@@ -224,11 +223,6 @@ void LayoutCall::describe(Report& report) const {
   report.extra_bytes_bound =
       detail::promised_bytes(options.budget_bytes, report.neighbours,
                              static_cast<std::uint64_t>(channel.size()), frame.traces());
-}
-
-Diagnostic out_of_memory() {
-  return {ErrorCode::out_of_memory,
-          "the system has no memory for buffers within the budget; set a smaller one"};
 }
 
 void LayoutCall::share_parts(std::uint64_t rest, std::uint64_t most_leaving) {

@@ -19,7 +19,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <utility>
 
 namespace valet::layout {
 
@@ -117,8 +116,9 @@ struct LayoutCall {
   std::optional<SequenceCopy> pack_, unpack_;
 };
 
-/// The error that there is no memory for buffers.
-[[nodiscard]] Diagnostic out_of_memory();
+/// The text of the error that there is no memory for buffers.
+constexpr const char* out_of_memory =
+    "the system has no memory for buffers within the budget; set a smaller one";
 
 /// redistribute() or redistribute_in_place() as a Move, which has prepare(arrays...) and
 /// run(arrays...). Collective.

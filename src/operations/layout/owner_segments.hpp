@@ -17,69 +17,57 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 
 namespace valet::layout {
 
-class OwnerSegments {
+class OwnerSegments : public pages::PageSegments {
  public:
   /// Finds where pages stand. @throws std::bad_alloc.
   OwnerSegments(Ledger& ledger, const GridSide& mine, const GridSide& theirs, IndexOrder order,
                 std::size_t element_bytes, std::size_t page_bytes)
-      : ledger_(ledger),
+      : PageSegments(ledger, page_bytes),
+        ledger_(ledger),
         mine_(mine),
         theirs_(theirs),
         order_(order),
         element_bytes_(element_bytes),
-        page_bytes_(page_bytes),
-        segments_(ledger, page_bytes) {
+        page_bytes_(page_bytes) {
     if (mine_.elements() == 0) return;
     list_peers();
-    segments_.start_list();
-    for_each_piece<Direction::forward>([&](std::size_t segment, std::uint64_t bytes) {
-      static_cast<void>(segments_.list(segment, bytes));
-    });
+    start_list();
+    for_each_piece<Direction::forward>(
+        [&](std::size_t segment, std::uint64_t bytes) { static_cast<void>(list(segment, bytes)); });
   }
 
   /// Bytes that the lists of such an object take, for `peers` peers, `pages` pages and `ranks`
   /// ranks of theirs.
   [[nodiscard]] static std::uint64_t list_bytes(std::uint64_t peers, std::uint64_t pages,
                                                 std::uint64_t ranks) {
-    return peers * (pages::PageSegments::bytes_of_segment + sizeof(GridPeer)) +
-           pages * sizeof(std::uint64_t) + ranks * sizeof(std::int32_t);
+    return peers * (bytes_of_segment + sizeof(GridPeer)) + pages * sizeof(std::uint64_t) +
+           ranks * sizeof(std::int32_t);
   }
 
-  [[nodiscard]] std::span<pages::Segment> segments() { return segments_.segments(); }
-  [[nodiscard]] std::span<const pages::Segment> segments() const { return segments_.segments(); }
-  [[nodiscard]] pages::PageSide side() { return segments_.side(); }
-  /// What does not fill a page: the last elements for a peer.
-  [[nodiscard]] std::span<std::byte> fragments(const pages::Segment& segment) {
-    return segments_.fragments_of(static_cast<std::size_t>(&segment - segments().data()));
-  }
-
-  /// For what fills no page. @throws std::bad_alloc.
+  /// For what fills no page: the last elements for a peer. @throws std::bad_alloc.
   void allocate_buffers() {
-    buffers_ = Array<std::byte>(ledger_, static_cast<std::size_t>(segments_.fragment_bytes()));
-    segments_.provide(buffers_);
+    buffers_ = Array<std::byte>(ledger_, static_cast<std::size_t>(fragment_bytes()));
+    provide(buffers_);
   }
   void free_buffers() { buffers_ = {}; }
 
   /// Into pages; what fills none is then in the buffers. The observer counts bytes.
   void into_pages(std::byte* part, const observe::Observer& observer) {
     if (segments().empty()) return;
-    segments_.start(part, buffers_);
-    move_pieces<Direction::forward>(observer, [&](std::size_t segment, std::uint64_t bytes) {
-      segments_.append(segment, bytes);
-    });
+    start(part, buffers_);
+    move_pieces<Direction::forward>(
+        observer, [&](std::size_t segment, std::uint64_t bytes) { append(segment, bytes); });
   }
   /// From pages, with the fragments in the buffers. Likewise.
   void from_pages(std::byte* part, const observe::Observer& observer) {
     if (segments().empty()) return;
-    segments_.start_back(part, static_cast<std::uint64_t>(mine_.elements()) * element_bytes_);
-    move_pieces<Direction::backward>(observer, [&](std::size_t segment, std::uint64_t bytes) {
-      segments_.take(segment, bytes);
-    });
+    start_back(part, static_cast<std::uint64_t>(mine_.elements()) * element_bytes_);
+    move_pieces<Direction::backward>(
+        observer, [&](std::size_t segment, std::uint64_t bytes) { take(segment, bytes); });
   }
 
  private:
@@ -124,11 +112,11 @@ class OwnerSegments {
       peers.push_back(
           {theirs_.communicator_rank(g), g, static_cast<std::uint64_t>(shared.elements(g))});
     std::ranges::sort(peers, {}, &GridPeer::rank);
-    segments_.reserve(count);
+    reserve(count);
     segment_of_ = Array<std::int32_t>(ledger_, static_cast<std::size_t>(end));
     for (std::size_t p = 0; p < count; ++p) {
       segment_of_[static_cast<std::size_t>(peers[p].grid_rank)] = static_cast<std::int32_t>(p);
-      segments_.add(peers[p].rank, peers[p].elements * element_bytes_, 0);
+      add(peers[p].rank, peers[p].elements * element_bytes_, 0);
     }
   }
 
@@ -137,7 +125,6 @@ class OwnerSegments {
   const GridSide& theirs_;
   IndexOrder order_;
   std::size_t element_bytes_, page_bytes_;
-  pages::PageSegments segments_;
   Array<std::int32_t> segment_of_;  ///< by rank of their grid
   Array<std::byte> buffers_;
 };

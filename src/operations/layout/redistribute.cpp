@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <new>
-#include <string>
 
 namespace valet {
 namespace {

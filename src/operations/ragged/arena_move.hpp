@@ -16,17 +16,17 @@
 namespace valet::ragged {
 
 /// One execution for one arena on one rank.
-class ArenaMove {
+class ArenaMove : public pages::SegmentMove {
  public:
   /// @param plan     Must outlive this, as must `arena`.
   /// @param number   The index of the arena.
   /// @param options  For the pages; the budget comes later.
   ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options)
-      : plan_(plan),
+      : SegmentMove(std::make_unique<plan::State>(call::Frame::part_of(*plan.base.frame), options),
+                    plan.base.ledger, arena.data, plan.page_bytes, false),
+        plan_(plan),
         arena_(arena),
-        number_(number),
-        move_(std::make_unique<plan::State>(call::Frame::part_of(*plan.base.frame), options),
-              plan.base.ledger, arena.data, plan.page_bytes, false) {
+        number_(number) {
     plan_.base.ledger.add(own_bytes);
   }
   ArenaMove(const ArenaMove&) = delete;
@@ -37,61 +37,55 @@ class ArenaMove {
   /// not those of the plan. Local.
   [[nodiscard]] bool list_pages(std::span<const int> ranks) {
     const std::span<const RankBlocks> peers = plan_.destinations.peers();
-    pages::PageSegments& outgoing = move_.outgoing();
-    outgoing.reserve(peers.size());
+    outgoing().reserve(peers.size());
     for (std::size_t p = 0; p < peers.size(); ++p)
-      outgoing.add(peers[p].rank, plan_.bytes_out.at(p, number_), plan_.starts_out.at(p, number_));
-    move_.incoming().reserve(plan_.incoming.size());
+      outgoing().add(peers[p].rank, plan_.bytes_out.at(p, number_),
+                     plan_.starts_out.at(p, number_));
+    incoming().reserve(plan_.incoming.size());
     plan_.for_each_begin(number_, [&](std::size_t p, std::uint64_t begin) {
-      move_.receive(plan_.incoming[p].rank, plan_.bytes_in.at(p, number_), begin);
+      receive(plan_.incoming[p].rank, plan_.bytes_in.at(p, number_), begin);
     });
-    outgoing.start_list();
+    outgoing().start_list();
     bool fits = true;
     for_each_block(arena_, ranks, plan_.destinations,
                    [&](std::size_t segment, std::uint64_t bytes) {
-                     fits = fits && outgoing.list(segment, bytes);
+                     fits = fits && outgoing().list(segment, bytes);
                    });
-    return fits && outgoing.is_complete();
+    return fits && outgoing().is_complete();
   }
-  /// Scratch for heads and tails.
-  [[nodiscard]] std::uint64_t fragment_bytes() const { return move_.outgoing().fragment_bytes(); }
   /// Plans the exchange of pages. Collective.
   /// @throws Error on all ranks alike.
   void plan_pages(std::uint64_t budget_bytes) {
     state().page_budget = plan_.page_budget();
     state().options.budget_bytes = static_cast<std::size_t>(budget_bytes);
     // For further arenas nothing is sent before all agree that there is memory for the first.
-    move_.plan(std::nullopt, pages::PageOrder::permuted, number_ == 0);
-    move_.outgoing().free_list();
+    plan(std::nullopt, pages::PageOrder::permuted, number_ == 0);
+    outgoing().free_list();
   }
   /// Memory for the exchange. What the method keeps from one execution to the next is made again by
   /// run(), in memory that all arenas use one after the other. @throws std::bad_alloc. Local.
   /// @param list_bytes  Gets what run() allocates besides.
   [[nodiscard]] std::uint64_t workspace_bytes(std::uint64_t& list_bytes) {
     const std::size_t before = state().ledger.current_bytes();
-    const std::uint64_t bytes = move_.pages().workspace_bytes();
+    const std::uint64_t bytes = PageMove::workspace_bytes();
     list_bytes = state().ledger.current_bytes() - before + detail::LentMemory::margin;
     return bytes;
   }
 
   /// Moves everything. Collective.
-  /// @param fragments  fragment_bytes().
+  /// @param fragments  fragment_bytes() of the outgoing segments, or more.
   Report run(std::span<const int> ranks, std::span<std::byte> fragments) {
     struct FreeExecutor {
       std::shared_ptr<plan::Executor>& executor;
       ~FreeExecutor() { executor.reset(); }
     } const free_executor{state().executor};
-    return move_.run(fragments, [&] {
-      for_each_block(arena_, ranks, plan_.destinations,
-                     [&](std::size_t segment, std::uint64_t bytes) {
-                       move_.outgoing().append(segment, bytes);
-                     });
+    return SegmentMove::run(fragments, [&] {
+      for_each_block(
+          arena_, ranks, plan_.destinations,
+          [&](std::size_t segment, std::uint64_t bytes) { outgoing().append(segment, bytes); });
     });
   }
 
-  [[nodiscard]] plan::State& state() { return move_.state(); }
-  /// Pages that leave this rank or arrive, once planned.
-  [[nodiscard]] std::uint64_t moved_pages() { return move_.pages().moved_pages(); }
   /// What the ledger of the plan counts of this one's.
   std::uint64_t counted_bytes = 0;
 
@@ -102,7 +96,6 @@ class ArenaMove {
   PlanState& plan_;
   const Arena& arena_;
   std::size_t number_;
-  pages::SegmentMove move_;
 };
 
 }  // namespace valet::ragged

@@ -19,11 +19,6 @@ namespace {
 constexpr std::size_t most_alignment = 64;
 constexpr std::size_t most_arenas = 32;
 
-/// Bytes as a field, to ask whether two arrays overlap.
-Field bytes_field(const void* data, std::uint64_t bytes) {
-  return strided_field(static_cast<std::byte*>(const_cast<void*>(data)), bytes, 1, 1);
-}
-
 std::optional<Diagnostic> check_field(const RaggedField& field, const std::string& name,
                                       std::uint64_t count) {
   if (field.prepare)
@@ -77,45 +72,39 @@ std::optional<Diagnostic> check_column(const Field& column, const std::string& n
 }
 
 std::string column_name(const Field& column, std::size_t number) {
-  return column.label.empty() ? "column " + std::to_string(number)
-                              : "column '" + column.label + "'";
+  return detail::named("column", column.label, number);
 }
 
-/// An array of a storage with the name that messages have for it.
-struct NamedArray {
-  Field bytes;
-  std::string name;
-};
-
 std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
-  std::vector<NamedArray> arrays;
+  std::vector<Field> arrays;  // as bytes, with the names that messages have for them
+  const auto add = [&](void* data, std::uint64_t bytes, const std::string& name) {
+    if (bytes > 0)
+      arrays.push_back(strided_field(static_cast<std::byte*>(data), bytes, 1, 1, name));
+  };
   for (std::size_t f = 0; f < storage.fields().size(); ++f) {
     const RaggedField& field = storage.fields()[f];
     const std::string name = name_of(field, f);
-    arrays.push_back({bytes_field(field.data, field.capacity_bytes), "the bytes of " + name});
+    add(field.data, field.capacity_bytes, "the bytes of " + name);
     const bool has_end = field.are_offsets && field.lengths != nullptr;
     const std::uint64_t words = field.block_capacity + (has_end ? 1 : 0);
-    arrays.push_back(
-        {bytes_field(field.lengths, words * sizeof(std::uint64_t)), "the lengths of " + name});
+    add(field.lengths, words * sizeof(std::uint64_t), "the lengths of " + name);
   }
   for (std::size_t c = 0; c < storage.columns().size(); ++c) {
     const Field& column = storage.columns()[c];
-    arrays.push_back(
-        {bytes_field(column.data, column.slots * column.element_bytes), column_name(column, c)});
+    add(column.data, column.slots * column.element_bytes, column_name(column, c));
   }
   for (std::size_t a = 0; a < arrays.size(); ++a)
     for (std::size_t b = a + 1; b < arrays.size(); ++b)
-      if (arrays[a].bytes.slots > 0 && arrays[b].bytes.slots > 0 &&
-          storage::fields_overlap(arrays[a].bytes, arrays[b].bytes))
-        return invalid(arrays[a].name, " and ", arrays[b].name,
+      if (storage::fields_overlap(arrays[a], arrays[b]))
+        return invalid(arrays[a].label, " and ", arrays[b].label,
                        " share memory; give each array once");
   return std::nullopt;
 }
 
-/// What is wrong with a length or an offset that is not of whole values.
-Diagnostic no_whole_values(const std::string& name, const std::string& what,
-                           std::uint64_t value_bytes) {
-  return invalid(name, " has ", what, ", no multiple of the ", value_bytes,
+/// What is wrong with a length or an offset, described by `what`, that is not of whole values.
+template <class... What>
+Diagnostic no_whole_values(const RaggedField& field, const std::string& name, const What&... what) {
+  return invalid(name, " has ", what..., ", no multiple of the ", field.value_bytes,
                  " bytes of its values; lengths and offsets count bytes, not values: multiply them "
                  "by the bytes of a value, or give the arena as bytes; nothing has moved");
 }
@@ -123,24 +112,21 @@ Diagnostic no_whole_values(const std::string& name, const std::string& what,
 /// What is wrong with the offsets of a field, which has `count` blocks.
 std::optional<Diagnostic> check_offsets(const RaggedField& field, const std::string& name,
                                         std::uint64_t count) {
-  const auto bad = [&](std::uint64_t k, const std::string& what) {
-    return invalid(name, " has ", field.lengths[k], " as its offset ", k, what,
+  const auto bad = [&](std::uint64_t k, const auto&... what) {
+    return invalid(name, " has ", field.lengths[k], " as its offset ", k, what...,
                    "; fix the offsets, nothing has moved");
   };
   if (count > 0 && field.lengths[0] != 0) return bad(0, ", but blocks start at byte 0");
   for (std::uint64_t k = 1; count > 0 && k <= count; ++k) {
     if (field.lengths[k] < field.lengths[k - 1])
-      return bad(k, ", below the " + std::to_string(field.lengths[k - 1]) + " before it");
+      return bad(k, ", below the ", field.lengths[k - 1], " before it");
     if (field.lengths[k] > field.capacity_bytes)
-      return bad(k, ", behind its " + std::to_string(field.capacity_bytes) + " bytes");
+      return bad(k, ", behind its ", field.capacity_bytes, " bytes");
     if (field.lengths[k] % field.alignment_bytes != 0)
-      return bad(k, ", no multiple of its alignment of " + std::to_string(field.alignment_bytes) +
-                        " bytes");
+      return bad(k, ", no multiple of its alignment of ", field.alignment_bytes, " bytes");
     // Where values need not be aligned, padding may stand between blocks.
     if (field.value_bytes % field.alignment_bytes == 0 && field.lengths[k] % field.value_bytes != 0)
-      return no_whole_values(
-          name, std::to_string(field.lengths[k]) + " as its offset " + std::to_string(k),
-          field.value_bytes);
+      return no_whole_values(field, name, field.lengths[k], " as its offset ", k);
   }
   return std::nullopt;
 }
@@ -158,10 +144,8 @@ std::optional<Diagnostic> check_lengths_of(const RaggedField& field, const Arena
                      " and, with what aligns the next one, end behind them; fix the lengths, "
                      "nothing has moved");
     if (field.lengths[k] % field.value_bytes != 0)
-      return no_whole_values(
-          name_of(field, number),
-          "block " + std::to_string(k) + " of " + std::to_string(field.lengths[k]) + " bytes",
-          field.value_bytes);
+      return no_whole_values(field, name_of(field, number), "block ", k, " of ", field.lengths[k],
+                             " bytes");
     bytes += arena.bytes_of(k);
   }
   return std::nullopt;

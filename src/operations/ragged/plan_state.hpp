@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace valet::ragged {
@@ -32,6 +31,13 @@ class ArenaBytes {
   }
   [[nodiscard]] std::uint64_t& at(std::size_t peer, std::size_t arena) {
     return words_[peer * arenas_ + arena];
+  }
+  /// The bytes of an arena, for or from all peers.
+  [[nodiscard]] std::uint64_t sum(std::size_t arena) const {
+    std::uint64_t bytes = 0;
+    for (std::size_t k = arena; k < words_.size(); k += arenas_)
+      bytes = detail::bounded_sum(bytes, words_[k]);
+    return bytes;
   }
 
  private:
@@ -71,17 +77,11 @@ struct PlanState {
             .plans = arenas.size() > 1 ? 2U : 1U};
   }
   /// Before or afterwards. The bytes before may be 2^64 - 1 at most: they are in memory.
-  [[nodiscard]] std::uint64_t most_bytes(std::size_t arena) {
-    std::uint64_t bytes = 0;
-    for (std::size_t p = 0; p < destinations.peers().size(); ++p)
-      bytes = detail::bounded_sum(bytes, bytes_out.at(p, arena));
-    return std::max(bytes, required_bytes(arena));
+  [[nodiscard]] std::uint64_t most_bytes(std::size_t arena) const {
+    return std::max(bytes_out.sum(arena), required_bytes(arena));
   }
-  [[nodiscard]] std::uint64_t required_bytes(std::size_t arena) {
-    std::uint64_t bytes = 0;
-    for (std::size_t p = 0; p < incoming.size(); ++p)
-      bytes = detail::bounded_sum(bytes, bytes_in.at(p, arena));
-    return bytes;
+  [[nodiscard]] std::uint64_t required_bytes(std::size_t arena) const {
+    return bytes_in.sum(arena);
   }
   [[nodiscard]] std::uint64_t neighbours() const {
     return mpi::count_neighbours(destinations.peers(), incoming, base.channel.rank());
@@ -101,17 +101,12 @@ struct PlanState {
   }
 };
 
-/// plan_to_ranks() in its frame. Collective.
-[[nodiscard]] std::unique_ptr<PlanState> make_plan(std::shared_ptr<call::Frame> call,
-                                                   const RaggedStorage& storage,
-                                                   std::uint64_t count, std::span<const int> ranks,
-                                                   const Options& options);
-
 struct Access {
   [[nodiscard]] static PlanState& state_of(RaggedPlan& plan) { return *plan.state_; }
-  [[nodiscard]] static RaggedPlan make(std::unique_ptr<PlanState> state) {
-    return RaggedPlan(std::move(state));
-  }
+  /// plan_to_ranks() over a channel. Collective.
+  [[nodiscard]] static RaggedPlan make_plan(mpi::Channel channel, const RaggedStorage& storage,
+                                            std::uint64_t count, std::span<const int> ranks,
+                                            const Options& options);
 };
 
 }  // namespace valet::ragged

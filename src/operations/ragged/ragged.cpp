@@ -29,27 +29,23 @@ constexpr std::uint64_t bytes_of_page_lists = 20;
 /// What a rank lacks that is to hold what the plan says, if anything.
 std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& storage,
                                      std::span<const Arena> arenas) {
-  const auto lacks = [&](const std::string& name, const std::string& has, std::uint64_t bytes) {
+  const std::size_t columns_end = plan.fields + storage.columns().size();
+  for (std::size_t a = 0; a < arenas.size(); ++a) {
+    const std::uint64_t bytes = plan.required_bytes(a), capacity = arenas[a].capacity_bytes;
+    if (bytes <= capacity) continue;
+    std::string name, has = std::to_string(capacity) + " bytes";
+    if (a < plan.fields)
+      name = name_of(storage.fields()[a], a);
+    else if (a < columns_end)
+      name = detail::named("column", storage.columns()[a - plan.fields].label, a - plan.fields);
+    else
+      name = "the lengths of " + name_of(storage.fields()[a - columns_end], a - columns_end);
+    if (a >= plan.fields)
+      has = "room for " + std::to_string(capacity / arenas[a].row_bytes) + " blocks";
     return diagnose(ErrorCode::infeasible, "it would hold ", plan.blocks_after, " blocks, with ",
                     bytes, " bytes in ", name, ", which has ", has, " (required_bytes = ", bytes,
                     ", required blocks = ", plan.blocks_after,
                     "); grow it to that, or partition again with the bytes as a constraint");
-  };
-  for (std::size_t a = 0; a < arenas.size(); ++a) {
-    const std::uint64_t bytes = plan.required_bytes(a);
-    if (bytes <= arenas[a].capacity_bytes) continue;
-    const std::size_t columns = storage.columns().size();
-    if (a < plan.fields)
-      return lacks(name_of(storage.fields()[a], a),
-                   std::to_string(arenas[a].capacity_bytes) + " bytes", bytes);
-    const bool is_column = a < plan.fields + columns;
-    return lacks(
-        is_column
-            ? detail::named("column", storage.columns()[a - plan.fields].label, a - plan.fields)
-            : "the lengths of " +
-                  name_of(storage.fields()[a - plan.fields - columns], a - plan.fields - columns),
-        "room for " + std::to_string(arenas[a].capacity_bytes / arenas[a].row_bytes) + " blocks",
-        bytes);
   }
   return std::nullopt;
 }
@@ -111,11 +107,8 @@ class Execution {
           const bool lists = plan_.anything_moves && most_pages_ <= detail::most_slots;
           return lists ? list_pages() : std::nullopt;
         },
-        [] {
-          return diagnose(ErrorCode::out_of_memory,
-                          "no memory for lists of pages; raise the smallest budget_bytes of all "
-                          "ranks, then pages are larger");
-        });
+        "no memory for lists of pages; raise the smallest budget_bytes of all ranks, then pages "
+        "are larger");
   }
   [[nodiscard]] std::optional<Diagnostic> list_pages() {
     moves_.reserve(arenas_.size());
@@ -123,7 +116,7 @@ class Execution {
     for (std::size_t a = 0; a < arenas_.size(); ++a) {
       moves_.push_back(std::make_unique<ArenaMove>(plan_, arenas_[a], a, page_options(a)));
       if (!moves_[a]->list_pages(ranks_)) return changed();
-      fragment_bytes = std::max(fragment_bytes, moves_[a]->fragment_bytes());
+      fragment_bytes = std::max(fragment_bytes, moves_[a]->outgoing().fragment_bytes());
     }
     base_.memory.limit(base_.options.budget_bytes -
                        static_cast<std::size_t>(plan_.list_bytes + fragment_bytes));
@@ -162,7 +155,7 @@ class Execution {
   Report move_arena(ArenaMove& move) {
     const detail::LentMemory lists(move.state().ledger, {lists_.data(), lists_.size()});
     try {
-      return move.run(ranks_, {fragments_.data(), static_cast<std::size_t>(move.fragment_bytes())});
+      return move.run(ranks_, fragments_);
     } catch (...) {
       lists_.leak();  // MPI may still touch it
       throw;
@@ -254,17 +247,6 @@ class Execution {
   std::uint64_t most_pages_ = 0;  ///< of an arena on this rank, then on all
 };
 
-/// execute() of what make_plan() returned. Collective.
-Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks) {
-  const Options& options = plan.base.options;
-  plan.base.frame->caption = {to_string(options.method), 0, options.budget_bytes};
-  struct GiveBack {
-    storage::Loan& memory;
-    ~GiveBack() { memory.return_all(); }
-  } const give_back{plan.base.memory};
-  return plan.base.frame->run([&] { return Execution(plan, storage, ranks).run(); });
-}
-
 }  // namespace
 }  // namespace ragged
 
@@ -304,27 +286,30 @@ std::uint64_t RaggedPlan::extra_bytes() const { return state_->base.ledger.curre
 RaggedPlan plan_to_ranks(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
                          std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
-  return ragged::Access::make(
-      ragged::make_plan(std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator),
-                                                      options, "Options::progress"),
-                        storage, count, ranks, options));
+  return ragged::Access::make_plan(mpi::Channel::open_for_planning(communicator), storage, count,
+                                   ranks, options);
 }
 
 Report execute(RaggedPlan& plan, const RaggedStorage& storage, std::span<const int> ranks) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   storage.refresh();
-  return ragged::carry_out(ragged::Access::state_of(plan), storage, ranks);
+  ragged::PlanState& state = ragged::Access::state_of(plan);
+  const Options& options = state.base.options;
+  state.base.frame->caption = {to_string(options.method), 0, options.budget_bytes};
+  struct GiveBack {
+    storage::Loan& memory;
+    ~GiveBack() { memory.return_all(); }
+  } const give_back{state.base.memory};
+  return state.base.frame->run([&] { return ragged::Execution(state, storage, ranks).run(); });
 }
 
 Report migrate(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
                std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
-  const std::unique_ptr<ragged::PlanState> plan =
-      ragged::make_plan(std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
-                                                      options, "Options::progress"),
-                        storage, count, ranks, options);
-  return ragged::carry_out(*plan, storage, ranks);
+  RaggedPlan plan = ragged::Access::make_plan(mpi::Channel::open_for_call(communicator), storage,
+                                              count, ranks, options);
+  return execute(plan, storage, ranks);
 }
 
 }  // namespace valet

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <memory>
 #include <new>
-#include <string>
 #include <utility>
 
 namespace valet::ragged {
@@ -24,13 +23,6 @@ namespace {
 Diagnostic no_memory(std::uint64_t blocks) {
   return diagnose(ErrorCode::out_of_memory, "no memory to plan for the destinations of ", blocks,
                   " blocks; send them to fewer ranks");
-}
-
-std::optional<Diagnostic> check_order(const Options& options) {
-  if (options.order != Order::fill) return std::nullopt;
-  return invalid(
-      "order fill puts blocks into the holes of others, which are of other sizes; take any or "
-      "stable");
 }
 
 /// One planning on one rank.
@@ -51,7 +43,10 @@ class Planner {
     if (!diagnostic && ranks_.size() != count_)
       diagnostic = plan::bad_map_size(ranks_.size(), count_);
     if (!diagnostic) diagnostic = plan::check_options(chosen_);
-    if (!diagnostic) diagnostic = check_order(chosen_);
+    if (!diagnostic && chosen_.order == Order::fill)
+      diagnostic = invalid(
+          "order fill puts blocks into the holes of others, which are of other sizes; take any or "
+          "stable");
     if (!diagnostic)
       diagnostic = detail::unless_out_of_memory([&] { return count_blocks(); },
                                                 [&] { return no_memory(count_); });
@@ -104,7 +99,6 @@ class Planner {
               if (peer.rank != channel_.rank()) leaving.push_back({peer.rank, peer.blocks, 0});
           },
           [&] { return no_memory(count_); });
-    if (diagnostic) leaving.clear();
     try {
       mpi::exchange_sparse_counts(channel_, ledger_, leaving, arriving);
       if (!diagnostic) list_incoming(arriving);
@@ -265,9 +259,7 @@ class Planner {
       mine = pages::too_small_for_direct(
           "all that leaves and arrives, for what fills no page, and for lists of the ranks",
           budget);
-    mpi::Agreement agreement;
-    agreement.enough(need.enough);
-    agreement.run(channel_, mine);
+    mpi::agree(channel_, mine, need.enough);
   }
   [[nodiscard]] std::uint64_t least_budget() const {
     return pages::buffered_pages(outgoing().size()) * pages::least_ragged_page_bytes +
@@ -287,17 +279,18 @@ class Planner {
 
 }  // namespace
 
-std::unique_ptr<PlanState> make_plan(std::shared_ptr<call::Frame> call,
-                                     const RaggedStorage& storage, std::uint64_t count,
-                                     std::span<const int> ranks, const Options& options) {
-  auto state = std::make_unique<PlanState>(std::move(call), options);
+RaggedPlan Access::make_plan(mpi::Channel channel, const RaggedStorage& storage,
+                             std::uint64_t count, std::span<const int> ranks,
+                             const Options& options) {
+  auto state = std::make_unique<PlanState>(
+      std::make_shared<call::Frame>(std::move(channel), options, "Options::progress"), options);
   state->base.memory.return_unused();  // until the plan is carried out
   storage.refresh();
   const double start = mpi::now();
   Planner(*state, storage, count, ranks, options).run();
   state->base.frame->align();
   state->base.plan_seconds = mpi::now() - start;
-  return state;
+  return RaggedPlan(std::move(state));
 }
 
 }  // namespace valet::ragged
