@@ -60,6 +60,14 @@ struct ObjectIds {
     if (ZOLTAN_ID_PTR const ids = to.lid(entries, at))
       std::copy_n(lid(entries, k), entries.lid, ids);
   }
+  /// "the export with global id 17".
+  [[nodiscard]] std::string named(const std::string& what, const EntryCounts& entries,
+                                  std::uint64_t k) const {
+    std::string text = what + " with global id";
+    for (int e = 0; e < entries.gid; ++e)
+      text.append(" ").append(std::to_string(gid(entries, k)[e]));
+    return text;
+  }
   [[nodiscard]] ObjectIds from(const EntryCounts& entries, std::uint64_t k) const {
     return {gid(entries, k), lid(entries, k)};
   }
@@ -146,14 +154,11 @@ class Callbacks {
   std::optional<Diagnostic> sizes(const ObjectIds& ids, std::uint64_t first, std::span<int> sizes) {
     if (sizes.empty()) return std::nullopt;
     if (size_multi_.given()) {
-      last_code_ = code_of([&](int* code) {
-        size_multi_.function(size_multi_.data, entries_.gid, entries_.lid,
-                             static_cast<int>(sizes.size()), ids.gids, ids.lids, sizes.data(),
-                             code);
-      });
+      last_code_ = call(size_multi_, entries_.gid, entries_.lid, static_cast<int>(sizes.size()),
+                        ids.gids, ids.lids, sizes.data());
       if (last_code_ < 0)
-        return judge(last_code_, "ZOLTAN_OBJ_SIZE_MULTI_FN",
-                     named_range(ids.gids, first, sizes.size(), "exports"));
+        return failure(last_code_, "ZOLTAN_OBJ_SIZE_MULTI_FN",
+                       named_range(ids.gids, first, sizes.size(), "exports"));
     }
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       const ZOLTAN_ID_PTR gid = ids.gid(entries_, k);
@@ -163,7 +168,7 @@ class Callbacks {
                                     ids.lid(entries_, k), code);
         });
         if (last_code_ < 0)
-          return judge(last_code_, "ZOLTAN_OBJ_SIZE_FN", named(gid, first + k, "exports"));
+          return failure(last_code_, "ZOLTAN_OBJ_SIZE_FN", named(gid, first + k, "exports"));
       }
       if (sizes[k] < 0 || sizes[k] > largest_size)
         return invalid("a size of ", sizes[k], " bytes for ", named(gid, first + k, "exports"),
@@ -186,43 +191,33 @@ class Callbacks {
   }
 
   std::optional<Diagnostic> unpack_many(const UnpackBatch& batch, std::uint64_t first) {
-    last_code_ = code_of([&](int* code) {
-      unpack_multi_.function(unpack_multi_.data, entries_.gid, static_cast<int>(batch.sizes.size()),
-                             batch.gids, batch.sizes.data(), batch.offsets.data(),
-                             reinterpret_cast<char*>(batch.memory), code);
-    });
-    if (last_code_ >= 0) return std::nullopt;
+    const std::size_t count = batch.sizes.size();
+    last_code_ =
+        call(unpack_multi_, entries_.gid, static_cast<int>(count), batch.gids, batch.sizes.data(),
+             batch.offsets.data(), reinterpret_cast<char*>(batch.memory));
     return judge(last_code_, "ZOLTAN_UNPACK_OBJ_MULTI_FN",
-                 named_range(batch.gids, first, batch.sizes.size(), "imports"));
+                 [&] { return named_range(batch.gids, first, count, "imports"); });
   }
 
   std::optional<Diagnostic> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
                                        std::uint64_t number) {
-    last_code_ = code_of([&](int* code) {
-      unpack_.function(unpack_.data, entries_.gid, gid, size, reinterpret_cast<char*>(memory),
-                       code);
-    });
-    if (last_code_ >= 0) return std::nullopt;
-    return judge(last_code_, "ZOLTAN_UNPACK_OBJ_FN", named(gid, number, "imports"));
+    last_code_ = call(unpack_, entries_.gid, gid, size, reinterpret_cast<char*>(memory));
+    return judge(last_code_, "ZOLTAN_UNPACK_OBJ_FN", [&] { return named(gid, number, "imports"); });
   }
 
   /// Tells the application that an object has left, if it wants to know.
   std::optional<Diagnostic> free_one(const ObjectIds& ids, std::uint64_t number) {
     if (!free_.given()) return std::nullopt;
     const ZOLTAN_ID_PTR gid = ids.gid(entries_, number);
-    const int code = code_of([&](int* answer) {
-      free_.function(free_.data, entries_.gid, entries_.lid, gid, ids.lid(entries_, number),
-                     answer);
-    });
-    if (code >= 0) return std::nullopt;
-    return with_likely_cause(judge(code, "VALET_FREE_OBJ_FN", named(gid, number, "exports")));
+    const int code = call(free_, entries_.gid, entries_.lid, gid, ids.lid(entries_, number));
+    return with_likely_cause(
+        judge(code, "VALET_FREE_OBJ_FN", [&] { return named(gid, number, "exports"); }));
   }
 
   /// Asks what the application can take right now; has_memory().
   std::optional<Diagnostic> memory(std::uint64_t step, std::uint64_t& answer) {
     const int code = code_of([&](int* ours) { answer = memory_.function(memory_.data, ours); });
-    if (code >= 0) return std::nullopt;
-    return judge(code, "VALET_MEMORY_FN", "step " + std::to_string(step));
+    return judge(code, "VALET_MEMORY_FN", [&] { return "step " + std::to_string(step); });
   }
 
   /// The objects of this rank, by ZOLTAN_NUM_OBJ_FN; has_count().
@@ -230,7 +225,7 @@ class Callbacks {
     if (!has_count()) return std::nullopt;
     int count = 0;
     const int code = code_of([&](int* answer) { count = count_.function(count_.data, answer); });
-    if (code < 0) return judge(code, "ZOLTAN_NUM_OBJ_FN", {});
+    if (code < 0) return failure(code, "ZOLTAN_NUM_OBJ_FN");
     objects = static_cast<std::uint64_t>(std::max(count, 0));
     return std::nullopt;
   }
@@ -238,19 +233,15 @@ class Callbacks {
   /// All of them, by ZOLTAN_OBJ_LIST_FN; has_object_list().
   /// @param weights  Room for object_weights() each.
   std::optional<Diagnostic> list_objects(const ObjectIds& ids, float* weights) {
-    const int code = code_of([&](int* answer) {
-      list_.function(list_.data, entries_.gid, entries_.lid, ids.gids, ids.lids, object_weights_,
-                     weights, answer);
-    });
-    if (code >= 0) return std::nullopt;
-    return judge(code, "ZOLTAN_OBJ_LIST_FN", {});
+    const int code =
+        call(list_, entries_.gid, entries_.lid, ids.gids, ids.lids, object_weights_, weights);
+    return judge(code, "ZOLTAN_OBJ_LIST_FN", no_object);
   }
 
   /// "the object with global id 17 (number 3 of the exports)".
   [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const {
-    std::string text = "the object with global id";
-    for (int e = 0; e < entries_.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
-    return text + " (number " + std::to_string(number) + " of the " + list + ")";
+    return ObjectIds{gid}.named("the object", entries_, 0) + " (number " + std::to_string(number) +
+           " of the " + list + ")";
   }
 
   /// What guard bytes have taken at most, at a time.
@@ -263,41 +254,26 @@ class Callbacks {
     return invalid("Must register a ", what, " function to migrate.");
   }
 
-  template <class Function>
-  struct Registered {
-    Function* function = nullptr;
-    void* data = nullptr;
-    [[nodiscard]] bool given() const { return function != nullptr; }
+  /// A callback that is registered with Zoltan.
+  template <class Function, ZOLTAN_FN_TYPE type>
+  struct OfZoltan : Registered<Function> {
+    void read(Zoltan_Struct* zoltan) {
+      ZOLTAN_VOID_FN* found = nullptr;
+      *this = {};
+      if (Zoltan_Get_Fn(zoltan, type, &found, &this->data) < 0) return;
+      this->function = reinterpret_cast<Function*>(found);
+    }
   };
 
   void read_all() {
-    read(ZOLTAN_OBJ_SIZE_FN_TYPE, size_);
-    read(ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE, size_multi_);
-    read(ZOLTAN_PACK_OBJ_FN_TYPE, pack_);
-    read(ZOLTAN_PACK_OBJ_MULTI_FN_TYPE, pack_multi_);
-    read(ZOLTAN_UNPACK_OBJ_FN_TYPE, unpack_);
-    read(ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE, unpack_multi_);
-    read(ZOLTAN_PRE_MIGRATE_PP_FN_TYPE, pre_pp_);
-    read(ZOLTAN_PRE_MIGRATE_FN_TYPE, pre_);
-    read(ZOLTAN_MID_MIGRATE_PP_FN_TYPE, mid_pp_);
-    read(ZOLTAN_MID_MIGRATE_FN_TYPE, mid_);
-    read(ZOLTAN_POST_MIGRATE_PP_FN_TYPE, post_pp_);
-    read(ZOLTAN_POST_MIGRATE_FN_TYPE, post_);
+    const auto read = [this](auto&... callbacks) { (callbacks.read(zoltan_), ...); };
+    read(size_, size_multi_, pack_, pack_multi_, unpack_, unpack_multi_, pre_pp_, pre_, mid_pp_,
+         mid_, post_pp_, post_, count_, list_);
     const HandleState own = handle_state_of(zoltan_);
-    free_ = {own.free_object, own.free_data};
-    memory_ = {own.memory, own.memory_data};
-    read(ZOLTAN_NUM_OBJ_FN_TYPE, count_);
-    read(ZOLTAN_OBJ_LIST_FN_TYPE, list_);
+    free_ = own.free_object;
+    memory_ = own.memory;
     object_weights_ =
         own.object_weights.value_or(handle_state_of(nullptr).object_weights.value_or(0));
-  }
-
-  template <class Function>
-  void read(ZOLTAN_FN_TYPE type, Registered<Function>& into) {
-    ZOLTAN_VOID_FN* function = nullptr;
-    into = {};
-    if (Zoltan_Get_Fn(zoltan_, type, &function, &into.data) < 0) return;
-    into.function = reinterpret_cast<Function*>(function);
   }
 
   /// The error code of a callback. What it throws counts as an error, too: other ranks wait.
@@ -311,6 +287,11 @@ class Callbacks {
       code = keep_exception();
     }
     return code;
+  }
+
+  template <class Function, class... Arguments>
+  int call(const Registered<Function>& callback, Arguments... arguments) {
+    return code_of([&](int* code) { callback.function(callback.data, arguments..., code); });
   }
 
   /// Keeps the exception at hand.
@@ -329,16 +310,22 @@ class Callbacks {
     return ZOLTAN_FATAL;
   }
 
-  [[nodiscard]] std::optional<Diagnostic> judge(int code, const char* function,
-                                                const std::string& object) {
+  /// The error that the code of a function stands for, if any; object() names what it was about.
+  template <class Object>
+  [[nodiscard]] std::optional<Diagnostic> judge(int code, const char* function, Object&& object) {
     if (code >= 0) return std::nullopt;
+    return failure(code, function, object());
+  }
+  static std::string no_object() { return {}; }
+
+  [[nodiscard]] Diagnostic failure(int code, const std::string& function,
+                                   const std::string& object = {}) {
     std::string text = (thrown_.empty() ? "Error returned from " : "Exception thrown by ") +
-                       std::string(function) + " function";
+                       function + " function";
     if (!object.empty()) text += " for " + object;
     text += thrown_.empty() ? "." : ": " + thrown_;
     thrown_.clear();
-    return Diagnostic{
-        code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument, text};
+    return {code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument, text};
   }
 
   /// Adds what probably went wrong with an object that has not left yet, when mid has run: in
@@ -405,14 +392,12 @@ class Callbacks {
     };
     if (pack_multi_.given()) {
       for (std::size_t k = 0; k < count; ++k) clear(k);
-      const int code = code_of([&](int* answer) {
-        pack_multi_.function(pack_multi_.data, entries_.gid, entries_.lid, static_cast<int>(count),
-                             batch.ids.gids, batch.ids.lids, batch.destinations, batch.sizes.data(),
-                             const_cast<int*>(offsets), memory, answer);
-      });
+      const int code = call(pack_multi_, entries_.gid, entries_.lid, static_cast<int>(count),
+                            batch.ids.gids, batch.ids.lids, batch.destinations, batch.sizes.data(),
+                            const_cast<int*>(offsets), memory);
       if (code < 0)
-        return judge(code, "ZOLTAN_PACK_OBJ_MULTI_FN",
-                     named_range(batch.ids.gids, first, count, "exports"));
+        return failure(code, "ZOLTAN_PACK_OBJ_MULTI_FN",
+                       named_range(batch.ids.gids, first, count, "exports"));
       for (std::size_t k = 0; k < count; ++k)
         if (auto diagnostic = finish(k)) return diagnostic;
       return std::nullopt;
@@ -420,11 +405,9 @@ class Callbacks {
     for (std::size_t k = 0; k < count; ++k) {
       const ZOLTAN_ID_PTR gid = batch.ids.gid(entries_, k);
       clear(k);
-      const int code = code_of([&](int* answer) {
-        pack_.function(pack_.data, entries_.gid, entries_.lid, gid, batch.ids.lid(entries_, k),
-                       batch.destinations[k], batch.sizes[k], memory + offsets[k], answer);
-      });
-      if (code < 0) return judge(code, "ZOLTAN_PACK_OBJ_FN", named(gid, first + k, "exports"));
+      const int code = call(pack_, entries_.gid, entries_.lid, gid, batch.ids.lid(entries_, k),
+                            batch.destinations[k], batch.sizes[k], memory + offsets[k]);
+      if (code < 0) return failure(code, "ZOLTAN_PACK_OBJ_FN", named(gid, first + k, "exports"));
       if (auto diagnostic = finish(k)) return diagnostic;
     }
     return std::nullopt;
@@ -451,23 +434,18 @@ class Callbacks {
                                        const MigrationList& imports, const MigrationList& exports) {
     const std::string name = std::string("ZOLTAN_") + stage + "_MIGRATE";
     if (with_parts.given()) {
-      last_code_ = code_of([&](int* code) {
-        with_parts.function(with_parts.data, entries_.gid, entries_.lid, imports.count,
-                            imports.ids.gids, imports.ids.lids, imports.procs, imports.parts,
-                            exports.count, exports.ids.gids, exports.ids.lids, exports.procs,
-                            exports.parts, code);
-      });
+      last_code_ = call(with_parts, entries_.gid, entries_.lid, imports.count, imports.ids.gids,
+                        imports.ids.lids, imports.procs, imports.parts, exports.count,
+                        exports.ids.gids, exports.ids.lids, exports.procs, exports.parts);
       read_all();
-      if (auto diagnostic = judge(last_code_, (name + "_PP_FN").c_str(), {})) return diagnostic;
+      if (last_code_ < 0) return failure(last_code_, name + "_PP_FN");
     }
     if (!plain.given()) return std::nullopt;
-    last_code_ = code_of([&](int* code) {
-      plain.function(plain.data, entries_.gid, entries_.lid, imports.count, imports.ids.gids,
-                     imports.ids.lids, imports.procs, exports.count, exports.ids.gids,
-                     exports.ids.lids, exports.procs, code);
-    });
+    last_code_ =
+        call(plain, entries_.gid, entries_.lid, imports.count, imports.ids.gids, imports.ids.lids,
+             imports.procs, exports.count, exports.ids.gids, exports.ids.lids, exports.procs);
     read_all();
-    return judge(last_code_, (name + "_FN").c_str(), {});
+    return judge(last_code_, (name + "_FN").c_str(), no_object);
   }
 
   Zoltan_Struct* zoltan_;
@@ -476,22 +454,22 @@ class Callbacks {
   std::uint64_t guard_bytes_ = 0;
   bool mid_ran_ = false;
   std::string thrown_;  ///< by the last callback, if it threw
-  Registered<ZOLTAN_OBJ_SIZE_FN> size_;
-  Registered<ZOLTAN_OBJ_SIZE_MULTI_FN> size_multi_;
-  Registered<ZOLTAN_PACK_OBJ_FN> pack_;
-  Registered<ZOLTAN_PACK_OBJ_MULTI_FN> pack_multi_;
-  Registered<ZOLTAN_UNPACK_OBJ_FN> unpack_;
-  Registered<ZOLTAN_UNPACK_OBJ_MULTI_FN> unpack_multi_;
-  Registered<ZOLTAN_PRE_MIGRATE_PP_FN> pre_pp_;
-  Registered<ZOLTAN_PRE_MIGRATE_FN> pre_;
-  Registered<ZOLTAN_MID_MIGRATE_PP_FN> mid_pp_;
-  Registered<ZOLTAN_MID_MIGRATE_FN> mid_;
-  Registered<ZOLTAN_POST_MIGRATE_PP_FN> post_pp_;
-  Registered<ZOLTAN_POST_MIGRATE_FN> post_;
+  OfZoltan<ZOLTAN_OBJ_SIZE_FN, ZOLTAN_OBJ_SIZE_FN_TYPE> size_;
+  OfZoltan<ZOLTAN_OBJ_SIZE_MULTI_FN, ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE> size_multi_;
+  OfZoltan<ZOLTAN_PACK_OBJ_FN, ZOLTAN_PACK_OBJ_FN_TYPE> pack_;
+  OfZoltan<ZOLTAN_PACK_OBJ_MULTI_FN, ZOLTAN_PACK_OBJ_MULTI_FN_TYPE> pack_multi_;
+  OfZoltan<ZOLTAN_UNPACK_OBJ_FN, ZOLTAN_UNPACK_OBJ_FN_TYPE> unpack_;
+  OfZoltan<ZOLTAN_UNPACK_OBJ_MULTI_FN, ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE> unpack_multi_;
+  OfZoltan<ZOLTAN_PRE_MIGRATE_PP_FN, ZOLTAN_PRE_MIGRATE_PP_FN_TYPE> pre_pp_;
+  OfZoltan<ZOLTAN_PRE_MIGRATE_FN, ZOLTAN_PRE_MIGRATE_FN_TYPE> pre_;
+  OfZoltan<ZOLTAN_MID_MIGRATE_PP_FN, ZOLTAN_MID_MIGRATE_PP_FN_TYPE> mid_pp_;
+  OfZoltan<ZOLTAN_MID_MIGRATE_FN, ZOLTAN_MID_MIGRATE_FN_TYPE> mid_;
+  OfZoltan<ZOLTAN_POST_MIGRATE_PP_FN, ZOLTAN_POST_MIGRATE_PP_FN_TYPE> post_pp_;
+  OfZoltan<ZOLTAN_POST_MIGRATE_FN, ZOLTAN_POST_MIGRATE_FN_TYPE> post_;
   Registered<VALET_FREE_OBJ_FN> free_;
   Registered<VALET_MEMORY_FN> memory_;
-  Registered<ZOLTAN_NUM_OBJ_FN> count_;
-  Registered<ZOLTAN_OBJ_LIST_FN> list_;
+  OfZoltan<ZOLTAN_NUM_OBJ_FN, ZOLTAN_NUM_OBJ_FN_TYPE> count_;
+  OfZoltan<ZOLTAN_OBJ_LIST_FN, ZOLTAN_OBJ_LIST_FN_TYPE> list_;
   int object_weights_ = 0;
 };
 

@@ -12,12 +12,17 @@
 
 namespace valet::zoltan {
 
+template <class Function>
+struct Registered {
+  Function* function = nullptr;
+  void* data = nullptr;
+  [[nodiscard]] bool given() const { return function != nullptr; }
+};
+
 struct HandleState {
   ParameterTable parameters;
-  VALET_FREE_OBJ_FN* free_object = nullptr;
-  void* free_data = nullptr;
-  VALET_MEMORY_FN* memory = nullptr;
-  void* memory_data = nullptr;
+  Registered<VALET_FREE_OBJ_FN> free_object;
+  Registered<VALET_MEMORY_FN> memory;
   std::optional<int> object_weights;  ///< OBJ_WEIGHT_DIM, which Zoltan obeys but does not tell
   std::optional<Valet_Migration_Report> report;
 };

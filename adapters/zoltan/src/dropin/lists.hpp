@@ -53,11 +53,11 @@ inline std::optional<Diagnostic> check_list(const MigrationList& list, const Ent
   if (list.procs == nullptr) return missing("ranks");
   for (int k = 0; k < list.count; ++k) {
     if (list.procs[k] >= 0 && list.procs[k] < ranks) continue;
-    std::string text = std::string("the ") + name + " with global id";
-    const ZOLTAN_ID_PTR gid = list.ids.gid(entries, static_cast<std::uint64_t>(k));
-    for (int e = 0; e < entries.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
-    return diagnose(ErrorCode::rank_out_of_range, text, " (number ", k, ") names rank ",
-                    list.procs[k], ", but the communicator has ranks 0 to ", ranks - 1);
+    return diagnose(
+        ErrorCode::rank_out_of_range,
+        list.ids.named(std::string("the ") + name, entries, static_cast<std::uint64_t>(k)),
+        " (number ", k, ") names rank ", list.procs[k], ", but the communicator has ranks 0 to ",
+        ranks - 1);
   }
   return std::nullopt;
 }

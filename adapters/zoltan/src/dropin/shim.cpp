@@ -99,18 +99,12 @@ int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import
 }
 
 int Valet_Set_Free_Obj_Fn(struct Zoltan_Struct* zz, VALET_FREE_OBJ_FN* fn, void* data) {
-  change_handle_state(zz, [&](HandleState& own) {
-    own.free_object = fn;
-    own.free_data = data;
-  });
+  change_handle_state(zz, [&](HandleState& own) { own.free_object = {fn, data}; });
   return ZOLTAN_OK;
 }
 
 int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* fn, void* data) {
-  change_handle_state(zz, [&](HandleState& own) {
-    own.memory = fn;
-    own.memory_data = data;
-  });
+  change_handle_state(zz, [&](HandleState& own) { own.memory = {fn, data}; });
   return ZOLTAN_OK;
 }
 

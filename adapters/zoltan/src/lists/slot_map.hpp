@@ -157,10 +157,8 @@ class SlotMap {
 
   /// "the export with global id 17 (number 3)".
   [[nodiscard]] std::string named(std::uint64_t k) const {
-    std::string text = listed_.by_importers ? "the object" : "the export";
-    text += " with global id";
-    const ZOLTAN_ID_TYPE* const gid = listed_.ids.gid(call_.entries, k);
-    for (int e = 0; e < call_.entries.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
+    const std::string text =
+        listed_.ids.named(listed_.by_importers ? "the object" : "the export", call_.entries, k);
     if (!listed_.by_importers) return text + " (number " + std::to_string(k) + ")";
     return text + " that rank " + std::to_string(listed_.procs[k]) + " imports from here";
   }
