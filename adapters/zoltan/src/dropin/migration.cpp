@@ -49,11 +49,9 @@ int code_of(ErrorCode code) {
 /// One migration, from the lists of the user to the post callbacks.
 class Migration {
  public:
-  Migration(MigrateFunction stock, Zoltan_Struct* zoltan, Workspace& workspace,
-            const UserLists& lists, const MigrationParameters& parameters,
-            Valet_Migration_Report& report)
-      : stock_(stock),
-        zoltan_(zoltan),
+  Migration(Zoltan_Struct* zoltan, Workspace& workspace, const UserLists& lists,
+            const MigrationParameters& parameters, Valet_Migration_Report& report)
+      : zoltan_(zoltan),
         channel_(workspace.channel),
         ledger_(workspace.ledger),
         callbacks_(zoltan),
@@ -184,7 +182,7 @@ class Migration {
   /// What the ranks must know of each other before anything else, in one reduction.
   void agree_on_input() {
     const MigrationList& leading = context_.user.leading();
-    const Probe found = probe(stock_, zoltan_, leading.count > 0 ? leading.ids : ObjectIds{});
+    const Probe found = probe(zoltan_, leading.count > 0 ? leading.ids : ObjectIds{});
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
     // What is kept was within the memory of the last migration. What is shared goes only together.
@@ -403,7 +401,6 @@ class Migration {
                    std::move(diagnostic));
   }
 
-  MigrateFunction stock_;
   Zoltan_Struct* zoltan_;
   mpi::Channel& channel_;
   Ledger& ledger_;
@@ -432,8 +429,7 @@ Valet_Migration_Report empty_report(const MigrationParameters& parameters, int r
 
 }  // namespace
 
-int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
-            const MigrationParameters& parameters) {
+int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters) {
   MPI_Comm communicator = MPI_COMM_NULL;
   Valet_Migration_Report report{};
   int rank = 0;
@@ -449,7 +445,7 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
     Workspace& workspace = loan.get();
     bool keeps = true;
     {
-      Migration migration(stock, zoltan, workspace, lists, parameters, report);
+      Migration migration(zoltan, workspace, lists, parameters, report);
       try {
         migration.run();
         report.code = migration.code();

@@ -4,14 +4,11 @@
 #include "callbacks.hpp"
 #include "lists.hpp"
 #include "parameters.hpp"
-#include "zoltan_introspection.hpp"
 
 namespace valet::zoltan {
 
 /// What Valet_Migrate does, with the parameters given. Collective over the structure's
-/// communicator. `stock` is Zoltan's own function. Returns Zoltan's codes; errors are printed and
-/// kept in the report.
-int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
-            const MigrationParameters& parameters);
+/// communicator. Returns Zoltan's codes; errors are printed and kept in the report.
+int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters);
 
 }  // namespace valet::zoltan

@@ -79,13 +79,14 @@ void pack_nothing(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int, int, char*
 
 void unpack_nothing(void*, int, ZOLTAN_ID_PTR, int, char*, int* code) { *code = ZOLTAN_OK; }
 
-}  // namespace
-
-MigrateFunction stock_migrate() {
+/// The stock function; nullptr where there is none.
+decltype(&Zoltan_Migrate) stock_migrate() {
   // Behind the linker's --wrap, or else the next definition behind this library.
   if (&__real_Zoltan_Migrate != nullptr) return &__real_Zoltan_Migrate;
-  return reinterpret_cast<MigrateFunction>(dlsym(RTLD_NEXT, "Zoltan_Migrate"));
+  return reinterpret_cast<decltype(&Zoltan_Migrate)>(dlsym(RTLD_NEXT, "Zoltan_Migrate"));
 }
+
+}  // namespace
 
 MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
   valet::mpi::require_own_mpi();
@@ -104,7 +105,8 @@ MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
   return head.communicator;
 }
 
-Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, ObjectIds object) {
+Probe probe(Zoltan_Struct* zoltan, ObjectIds object) {
+  auto* const stock = stock_migrate();
   if (stock == nullptr)
     throw Error(ErrorCode::internal,
                 "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "

@@ -10,10 +10,6 @@
 
 namespace valet::zoltan {
 
-using MigrateFunction = decltype(&Zoltan_Migrate);
-/// The stock Zoltan_Migrate behind the shim (interposer or wrapper); nullptr where there is none.
-[[nodiscard]] MigrateFunction stock_migrate();
-
 /// The communicator of `zoltan`, MPI_COMM_NULL on ranks outside of it. It is the first member of
 /// the structure, with the rank and the number of ranks behind it (Zoltan 3.83 and 3.90).
 /// @throws Error invalid_communicator where the members do not look like that. Local.
@@ -26,11 +22,11 @@ struct Probe {
   bool only_proc_changes = true;  ///< also where it was not found out
 };
 
-/// Asks the stock function with callbacks of our own, on this rank alone, and puts the
-/// application's and the communicator back. Local. @throws Error internal where there is no stock
-/// function.
+/// Asks the stock function behind the shim (interposer or wrapper) with callbacks of our own, on
+/// this rank alone, and puts the application's and the communicator back. Local. @throws Error
+/// internal where there is no stock function.
 /// @param object  Of the application; nothing but its global id is looked at. Without one, or with
 ///                a null pointer, it is not found out which objects migrate.
-[[nodiscard]] Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, ObjectIds object);
+[[nodiscard]] Probe probe(Zoltan_Struct* zoltan, ObjectIds object);
 
 }  // namespace valet::zoltan
