@@ -6,6 +6,7 @@
 
 #include "mpi/channel.hpp"
 #include "schedule/apportionment.hpp"
+#include "transport.hpp"
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 
@@ -19,7 +20,6 @@
 namespace valet::zoltan {
 
 struct Context;
-struct Peer;
 
 /// What a rank asks for in a step, as costs: packed bytes and what the lists of objects take.
 struct Demand {

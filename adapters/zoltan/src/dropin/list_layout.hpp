@@ -71,7 +71,8 @@ struct ListPattern {
   return pattern;
 }
 
-/// Computes what announce() would deliver. Collective: a gather of 5 words of every rank.
+/// Computes what exchange_sparse_counts() would deliver. Collective: a gather of 5 words of every
+/// rank.
 /// @param mine  A layout, on every rank.
 /// @throws std::bad_alloc as exchange_sparse_counts().
 inline void compute_announced(const mpi::Channel& channel, Ledger& ledger, const ListPattern& mine,

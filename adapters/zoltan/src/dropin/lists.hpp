@@ -8,7 +8,6 @@
 #include "base/diagnose.hpp"
 #include "callbacks.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
 
 #include <algorithm>
@@ -112,6 +111,18 @@ class ObjectList {
     parts = own_parts_.data();
   }
 
+  /// Object k is number `at` of others from now on.
+  void set(const EntryCounts& entries, std::uint64_t k, const ObjectIds& others, std::uint64_t at,
+           int rank, int part) {
+    others.copy(entries, at, ids, k);
+    procs[k] = rank;
+    if (parts != nullptr) parts[k] = part;
+  }
+
+  [[nodiscard]] MigrationList as_list() const {
+    return {static_cast<int>(count), ids, procs, parts};
+  }
+
   /// Gives all objects the same part.
   void give_part(Ledger& ledger, int part) {
     own_parts_ = Array<int>(ledger, count);
@@ -203,10 +214,8 @@ inline void count_peers(Ledger& ledger, ObjectList& list) {
     std::uint64_t to = 0;
     for (std::uint64_t k = 0; k < all; ++k) {
       if (list.procs[k] == rank) continue;
-      list.ids.copy(entries, k, result.ids, to);
-      result.procs[to] = list.procs[k];
-      if (list.parts != nullptr) result.parts[to] = list.parts[k];
-      ++to;
+      result.set(entries, to++, list.ids, k, list.procs[k],
+                 list.parts != nullptr ? list.parts[k] : 0);
     }
   }
   count_peers(ledger, result);
@@ -353,16 +362,12 @@ inline void send_records(const mpi::Channel& channel, Ledger& ledger, const Obje
 
 /// What the importers want of this rank: a list of exports by (importing rank, its list), whose ids
 /// are to come. Local. @throws std::bad_alloc.
-[[nodiscard]] inline ObjectList make_inverse(Ledger& ledger,
-                                             std::span<const mpi::SparseCount> wanted,
+[[nodiscard]] inline ObjectList make_inverse(Ledger& ledger, std::span<const Peer> wanted,
                                              const EntryCounts& entries, bool with_parts) {
   ObjectList exports(ledger);
   std::uint64_t count = 0;
-  exports.peers.reserve(wanted.size());
-  for (const mpi::SparseCount& peer : wanted) {
-    exports.peers.push_back({peer.rank, peer.count});
-    count += peer.count;
-  }
+  exports.peers.assign(wanted.begin(), wanted.end());
+  for (const Peer& peer : wanted) count += peer.count;
   exports.allocate(ledger, entries, count, with_parts);
   int* next = exports.procs;
   for (const Peer& peer : exports.peers) next = std::fill_n(next, peer.count, peer.rank);
@@ -382,16 +387,6 @@ inline void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList
         {word * static_cast<std::size_t>(entries.lid), imports.ids.lids, exports.ids.lids});
   if (with_parts) columns.push_back({sizeof(int), imports.parts, exports.parts});
   send_records(channel, ledger, imports, exports.peers, columns, chunk_bytes);
-}
-
-/// Reports to each destination how many objects it will get, or how many are asked of it: what
-/// others report is `received`. Collective. @throws std::bad_alloc as exchange_sparse_counts().
-inline void announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
-                     Vector<mpi::SparseCount>& received) {
-  Vector<mpi::SparseCount> outgoing(ledger);
-  outgoing.reserve(list.peers.size());
-  for (const Peer& peer : list.peers) outgoing.push_back({peer.rank, peer.count});
-  mpi::exchange_sparse_counts(channel, ledger, outgoing, received);
 }
 
 }  // namespace valet::zoltan

@@ -254,7 +254,7 @@ class Migration {
       if (pattern_.is_layout)
         compute_announced(channel_, ledger_, pattern_, announced);
       else
-        announce(channel_, ledger_, leading_, announced);
+        mpi::exchange_sparse_counts(channel_, ledger_, leading_.peers, announced);
     } catch (const std::bad_alloc&) {  // when the exchange is over
       announced.clear();
       diagnostic = Diagnostic{ErrorCode::out_of_memory, "no memory for the lists"};
@@ -263,11 +263,8 @@ class Migration {
     exports_ = std::move(leading_);
     if (!diagnostic)
       diagnostic = within_memory("the lists", [&] {
-        imports_.sources.reserve(announced.size());
-        for (const mpi::SparseCount& count : announced) {
-          imports_.sources.push_back({count.rank, count.count});
-          imports_.count += count.count;
-        }
+        imports_.sources.assign(announced.begin(), announced.end());
+        for (const Peer& source : imports_.sources) imports_.count += source.count;
         imports_.own_gids = Array<ZOLTAN_ID_TYPE>(
             ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().gid));
         imports_.gids = imports_.own_gids.data();

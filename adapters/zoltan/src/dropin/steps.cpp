@@ -52,71 +52,51 @@ class SourceOf {
   return leaving;
 }
 
-/// One of the lists that mid gets.
-class StepList {
- public:
-  StepList(Ledger& ledger, const EntryCounts& entries, std::uint64_t count, bool with_parts)
-      : entries_(entries),
-        gids_(ledger, count * static_cast<std::size_t>(entries.gid)),
-        lids_(ledger, count * static_cast<std::size_t>(entries.lid)),
-        procs_(ledger, count),
-        parts_(ledger, with_parts ? count : 0),
-        ids_{gids_.data(), lids_.data()} {}
-
-  /// Appends object `at` of others.
-  void add(const ObjectIds& from, std::uint64_t at, int rank, int part) {
-    from.copy(entries_, at, ids_, count_);
-    procs_[count_] = rank;
-    if (parts_.size() > 0) parts_[count_] = part;
-    ++count_;
-  }
-
-  [[nodiscard]] MigrationList list() {
-    return {static_cast<int>(count_), ids_, procs_.data(), parts_.data()};
-  }
-
- private:
-  EntryCounts entries_;
-  std::uint64_t count_ = 0;
-  Array<ZOLTAN_ID_TYPE> gids_, lids_;
-  Array<int> procs_, parts_;
-  ObjectIds ids_;
-};
+/// Room for one of the lists that mid gets.
+[[nodiscard]] ObjectList step_list(Context& context, std::uint64_t count, bool with_parts) {
+  ObjectList list(context.ledger);
+  list.allocate(context.ledger, context.callbacks.entries(), count, with_parts);
+  return list;
+}
 
 /// The exports at these places.
-[[nodiscard]] StepList list_of_exports(Context& context, const ObjectList& exports,
-                                       std::span<const std::uint32_t> places) {
-  StepList list(context.ledger, context.callbacks.entries(), places.size(),
-                context.agreed.with_parts);
-  for (const std::uint32_t place : places)
-    list.add(exports.ids, place, exports.procs[place], exports.destinations()[place]);
+[[nodiscard]] ObjectList list_of_exports(Context& context, const ObjectList& exports,
+                                         std::span<const std::uint32_t> places) {
+  ObjectList list = step_list(context, places.size(), context.agreed.with_parts);
+  for (std::size_t k = 0; k < places.size(); ++k)
+    list.set(context.callbacks.entries(), k, exports.ids, places[k], exports.procs[places[k]],
+             exports.destinations()[places[k]]);
   return list;
 }
 
 /// The imports of these ranges: in the order of the list that leads, or else by source.
-[[nodiscard]] StepList list_of_imports(Context& context, const Imports& imports,
-                                       std::span<const StepRange> ranges) {
+[[nodiscard]] ObjectList list_of_imports(Context& context, const Imports& imports,
+                                         std::span<const StepRange> ranges) {
   Array<std::uint32_t> numbers = numbers_in(context.ledger, ranges);
   if (imports.places.size() > 0)
     std::ranges::sort(numbers, {}, [&](std::uint32_t k) { return imports.places[k]; });
   const bool with_parts = imports.parts.size() > 0;
-  StepList list(context.ledger, context.callbacks.entries(), numbers.size(), with_parts);
+  ObjectList list = step_list(context, numbers.size(), with_parts);
   const ObjectIds ids{imports.gids, const_cast<ZOLTAN_ID_PTR>(imports.lids.data())};
   SourceOf source_of(imports.sources);
+  std::uint64_t to = 0;
   for (const std::uint32_t k : numbers)
-    list.add(ids, k, source_of(k), with_parts ? imports.parts[k] : 0);
+    list.set(context.callbacks.entries(), to++, ids, k, source_of(k),
+             with_parts ? imports.parts[k] : 0);
   return list;
 }
 
 /// The objects at these places of the caller's leading list, which counts only objects that move,
 /// and those that stay: for the first step, in the caller's order.
-[[nodiscard]] StepList list_with_staying(Context& context, std::span<const std::uint32_t> places) {
+[[nodiscard]] ObjectList list_with_staying(Context& context,
+                                           std::span<const std::uint32_t> places) {
   const MigrationList& user = context.user.leading();
   const int own = context.channel.rank();
   const bool exports = context.agreed.exports_given;
-  StepList list(context.ledger, context.callbacks.entries(), places.size() + context.user.staying,
-                context.agreed.with_parts);
+  ObjectList list =
+      step_list(context, places.size() + context.user.staying, context.agreed.with_parts);
   std::uint64_t moving = 0;
+  std::uint64_t to = 0;
   auto next = places.begin();
   for (int k = 0; k < user.count; ++k) {
     const int rank = user.procs[k];
@@ -124,7 +104,8 @@ class StepList {
     if (rank != own) ++next;
     // A rank that gives no parts where others do has them equal to the ranks.
     const int part = user.parts != nullptr ? user.parts[k] : exports ? rank : own;
-    list.add(user.ids, static_cast<std::uint64_t>(k), rank, part);
+    list.set(context.callbacks.entries(), to++, user.ids, static_cast<std::uint64_t>(k), rank,
+             part);
   }
   return list;
 }
@@ -337,14 +318,14 @@ class Steps {
   /// With the objects of the step; the only one gets the lists that the caller gave, as in HOLD.
   std::optional<Diagnostic> call_mid(std::span<const std::uint32_t> leaving) {
     const UserLists& user = context_.user;
-    std::optional<StepList> in, out;
+    std::optional<ObjectList> in, out;
     std::optional<Diagnostic> no_memory = within_memory("the lists of a step", [&] {
       if (!is_single_ || !user.imports_given()) in.emplace(imports_of_step());
       if (!is_single_ || !user.exports_given()) out.emplace(exports_of_step(leaving));
     });
     if (!no_memory)
-      return context_.callbacks.mid(in ? in->list() : user.imports,
-                                    out ? out->list() : user.exports);
+      return context_.callbacks.mid(in ? in->as_list() : user.imports,
+                                    out ? out->as_list() : user.exports);
     context_.callbacks.mid({0, {}, nullptr, nullptr}, {0, {}, nullptr, nullptr});
     return no_memory;
   }
@@ -354,11 +335,11 @@ class Steps {
     return context_.user.staying > 0 && context_.report.steps == 1 &&
            context_.agreed.exports_given == exports;
   }
-  [[nodiscard]] StepList exports_of_step(std::span<const std::uint32_t> leaving) {
+  [[nodiscard]] ObjectList exports_of_step(std::span<const std::uint32_t> leaving) {
     return brings_staying(true) ? list_with_staying(context_, leaving)
                                 : list_of_exports(context_, exports_, leaving);
   }
-  [[nodiscard]] StepList imports_of_step() {
+  [[nodiscard]] ObjectList imports_of_step() {
     if (!brings_staying(false)) return list_of_imports(context_, imports_, planner_->ranges());
     Array<std::uint32_t> places = numbers_in(context_.ledger, planner_->ranges());
     for (std::uint32_t& place : places)

@@ -7,8 +7,10 @@
 
 #include "engine/credit_transport.hpp"
 #include "mpi/channel.hpp"
+#include "mpi/sparse_exchange.hpp"
 #include "plan/flows.hpp"
 #include "storage/node_memory.hpp"
+#include <valet/error.hpp>
 #include <valet/ledger.hpp>
 #include <valet/storage_backend.hpp>
 
@@ -21,11 +23,25 @@
 
 namespace valet::zoltan {
 
-/// A rank that objects are sent to or come from.
-struct Peer {
-  int rank = 0;
-  std::uint64_t count = 0;  ///< objects
-};
+/// A rank that objects are sent to or come from, and how many.
+using Peer = mpi::SparseCount;
+
+/// The first that compare(a, b) finds wrong with what two lists have of a rank: the ranks of both,
+/// which ascend, and zeros where one list lacks the rank.
+template <class Compare>
+[[nodiscard]] std::optional<Diagnostic> first_difference(std::span<const Peer> list_a,
+                                                         std::span<const Peer> list_b,
+                                                         Compare&& compare) {
+  for (std::size_t i = 0, k = 0; i < list_a.size() || k < list_b.size();) {
+    Peer a{.rank = i < list_a.size() ? list_a[i].rank : list_b[k].rank};
+    if (k < list_b.size()) a.rank = std::min(a.rank, list_b[k].rank);
+    Peer b{.rank = a.rank};
+    if (i < list_a.size() && list_a[i].rank == a.rank) a = list_a[i++];
+    if (k < list_b.size() && list_b[k].rank == b.rank) b = list_b[k++];
+    if (auto diagnostic = compare(a, b)) return diagnostic;
+  }
+  return std::nullopt;
+}
 
 /// One message; `peer` counts in the list of destinations.
 struct OutgoingMessage {

@@ -61,23 +61,15 @@ void add_up(const MigrationList& list, const EntryCounts& entries, int rank,
   });
 }
 
-/// The first rank from which other objects come than are imported from there.
-std::optional<Diagnostic> first_difference(std::span<const mpi::SparseCount> exported,
-                                           std::span<const mpi::SparseCount> imported) {
-  for (std::size_t e = 0, i = 0; e < exported.size() || i < imported.size();) {
-    mpi::SparseCount from{.rank = e < exported.size() ? exported[e].rank : imported[i].rank};
-    if (i < imported.size()) from.rank = std::min(from.rank, imported[i].rank);
-    mpi::SparseCount wanted{.rank = from.rank};
-    if (e < exported.size() && exported[e].rank == from.rank) from = exported[e++];
-    if (i < imported.size() && imported[i].rank == from.rank) wanted = imported[i++];
-    if (from.count == wanted.count && from.detail == wanted.detail) continue;
-    const std::string others =
-        from.count == wanted.count ? "others" : std::to_string(wanted.count) + " objects";
-    return invalid(
-        "rank ", from.rank, " exports ", from.count, " objects to this rank, which imports ",
-        others, " from there; give both lists of one partition, or the exports alone (-1 imports)");
-  }
-  return std::nullopt;
+/// Whether other objects come from a rank than are imported from there.
+std::optional<Diagnostic> compare_pair(const mpi::SparseCount& exported,
+                                       const mpi::SparseCount& imported) {
+  if (exported.count == imported.count && exported.detail == imported.detail) return std::nullopt;
+  const std::string others =
+      exported.count == imported.count ? "others" : std::to_string(imported.count) + " objects";
+  return invalid(
+      "rank ", exported.rank, " exports ", exported.count, " objects to this rank, which imports ",
+      others, " from there; give both lists of one partition, or the exports alone (-1 imports)");
 }
 
 /// Compares what each rank imports with what others export to it: the global ids of every pair of
@@ -105,7 +97,7 @@ void compare_lists(const mpi::Channel& channel, Ledger& ledger, const UserLists&
   });
   try {
     mpi::exchange_sparse_counts(channel, ledger, exports, announced);
-    if (!mine) mine = first_difference(announced, imports);
+    if (!mine) mine = first_difference(announced, imports, compare_pair);
   } catch (const std::bad_alloc&) {  // when the exchange is over
     mine = Diagnostic{ErrorCode::out_of_memory, "no memory for the comparison of lists"};
   }
@@ -236,7 +228,7 @@ class ListReader {
     });
     Vector<mpi::SparseCount> announced(ledger_);
     try {
-      announce(channel_, ledger_, imports, announced);
+      mpi::exchange_sparse_counts(channel_, ledger_, imports.peers, announced);
       if (!mine)
         mine = within_memory("the lists of what others import from here", [&] {
           wanted = make_inverse(ledger_, announced, call_.entries, with_parts_);
