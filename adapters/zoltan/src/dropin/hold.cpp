@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arrivals.hpp"
-#include "callback_modes.hpp"
+#include "migration.hpp"
 #include "mpi/check.hpp"
 #include "step_loop.hpp"
 
@@ -17,7 +17,8 @@ namespace {
 /// order of the list.
 class HoldBatches {
  public:
-  /// Looks at all batches; packs nothing yet. @throws std::bad_alloc.
+  /// Looks at all batches; packs nothing yet. Where what a batch has for a destination is one
+  /// message, marks its last object in `sizes`. @throws std::bad_alloc.
   HoldBatches(Context& context, const ObjectList& exports, std::span<int> sizes,
               std::uint64_t limit)
       : context_(context),
@@ -28,13 +29,17 @@ class HoldBatches {
         touched_(context.ledger),
         checksums_(context.ledger, exports.peers) {
     touched_.reserve(exports.peers.size());
-    for (std::uint64_t first = 0; first < sizes_.size();) {
-      const std::uint64_t end = batch_end(sizes_, first, limit_, object_bytes);
-      capacity_ = std::max(capacity_, look_at(first, end));
-      most_objects_ = std::max(most_objects_, end - first);
+    while (next()) {
+      std::uint64_t bytes = 0;
+      for (const std::size_t peer : touched_) {
+        bytes += parts_[peer].bytes;
+        if (!context.parameters.has_phases()) sizes[parts_[peer].last - 1] |= last_of_message;
+      }
+      capacity_ = std::max(capacity_, bytes);
+      most_objects_ = std::max(most_objects_, end_ - first_);
       ++batches_;
-      first = end;
     }
+    end_ = 0;
   }
 
   /// What a destination has in a batch.
@@ -45,16 +50,6 @@ class HoldBatches {
     std::uint64_t end = 0;   ///< where its packed objects end, in the memory of the batch
   };
 
-  /// Calls visit(part) for every destination of every batch. Before the first is packed.
-  template <class Visit>
-  void look_at_all(Visit&& visit) {
-    for (std::uint64_t first = 0; first < sizes_.size();) {
-      const std::uint64_t end = batch_end(sizes_, first, limit_, object_bytes);
-      look_at(first, end);
-      for (const std::size_t peer : touched_) visit(parts_[peer]);
-      first = end;
-    }
-  }
   /// Before the first batch is packed. @throws std::bad_alloc.
   void allocate() {
     batch_sizes_ = Array<int>(context_.ledger, most_objects_);
@@ -66,7 +61,15 @@ class HoldBatches {
     if (end_ == sizes_.size()) return false;
     first_ = end_;
     end_ = batch_end(sizes_, first_, limit_, object_bytes);
-    look_at(first_, end_);
+    for (const std::size_t peer : touched_) parts_[peer] = {};
+    touched_.clear();
+    for (std::uint64_t k = first_; k < end_; ++k) {
+      Part& part = parts_[peer_at(k)];
+      if (part.objects == 0) touched_.push_back(last_peer_);
+      part.bytes += static_cast<std::uint64_t>(plain_size(sizes_[k]));
+      ++part.objects;
+      part.last = k + 1;
+    }
     return true;
   }
 
@@ -108,23 +111,6 @@ class HoldBatches {
     const int rank = exports_.procs[object];
     if (exports_.peers[last_peer_].rank != rank) last_peer_ = exports_.peer_of(rank);
     return last_peer_;
-  }
-
-  /// Sums up parts_ over a batch and lists its destinations in touched_.
-  std::uint64_t look_at(std::uint64_t first, std::uint64_t end) {
-    for (const std::size_t peer : touched_) parts_[peer] = {};
-    touched_.clear();
-    std::uint64_t total = 0;
-    for (std::uint64_t k = first; k < end; ++k) {
-      Part& part = parts_[peer_at(k)];
-      if (part.objects == 0) touched_.push_back(last_peer_);
-      const auto size = static_cast<std::uint64_t>(plain_size(sizes_[k]));
-      part.bytes += size;
-      ++part.objects;
-      part.last = k + 1;
-      total += size;
-    }
-    return total;
   }
 
   /// Where in the batch every object goes, the destinations consecutive.
@@ -236,13 +222,10 @@ class HoldReceiver : public Incoming {
 /// one has memory for all of them.
 class HoldStream final : public HoldExchange, private Outgoing {
  public:
-  /// Marks in `sizes` the last object of every message; does not take its memory yet. Local.
-  /// @throws std::bad_alloc.
+  /// Does not take its memory yet. Local. @throws std::bad_alloc.
   HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
              const Scratch& scratch)
       : HoldExchange(context, exports, sizes, scratch, scratch.batch) {
-    batches_.look_at_all(
-        [&](const HoldBatches::Part& part) { sizes[part.last - 1] |= last_of_message; });
     const std::uint64_t lists = batches_.list_bytes();
     if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget - scratch.node)
       buffers_ = 1;
@@ -253,8 +236,7 @@ class HoldStream final : public HoldExchange, private Outgoing {
   }
 
   void allocate() override {
-    const std::uint64_t bytes = buffers_ * batches_.capacity();
-    context_.workspace.sent.reserve(bytes, 2 * scratch_.chunk);
+    context_.workspace.sent.reserve(buffers_ * batches_.capacity(), 2 * scratch_.chunk);
     batches_.allocate();
   }
 

@@ -26,6 +26,7 @@ namespace valet::zoltan {
 /// What one rank tells all others of its list.
 struct ListDescription {
   layout::CyclicDistribution distribution;
+  /// The rank that is left out, where objects that stay are not listed.
   std::int64_t without = layout::no_rank;
 
   /// Objects for a rank: ASPEN's adjacent pieces for adjacent ranks (paper, section 4.4).
@@ -49,9 +50,7 @@ inline bool pays(int ranks, std::size_t peers) {
 struct ListPattern {
   /// Whether the objects go to the other ranks in turn, in blocks, and it pays to tell all ranks.
   bool is_layout = false;
-  layout::CyclicDistribution distribution;
-  /// The rank that is left out, where objects that stay are not listed; else layout::no_rank.
-  int without = layout::no_rank;
+  ListDescription list;
 };
 
 /// Looks once at a list, up to the first object that cannot be of a layout. Local.
@@ -59,28 +58,28 @@ struct ListPattern {
   ListPattern pattern;
   if (!pays(ranks, list.peers.size())) return pattern;
   const std::size_t own = list.peer_of(rank);
-  if (own == list.peers.size() || list.peers[own].rank != rank) pattern.without = rank;
+  if (own == list.peers.size() || list.peers[own].rank != rank) pattern.list.without = rank;
   if (list.count == 0) {
     pattern.is_layout = true;
     return pattern;
   }
   const layout::MapPattern found =
-      layout::recognise({list.procs, static_cast<std::size_t>(list.count)}, ranks, pattern.without);
+      layout::recognise({list.procs, static_cast<std::size_t>(list.count)}, ranks,
+                        static_cast<int>(pattern.list.without));
   pattern.is_layout = found.periodic;
-  pattern.distribution = found.distribution;
+  pattern.list.distribution = found.distribution;
   return pattern;
 }
 
 /// Computes what exchange_sparse_counts() would deliver. Collective: a gather of 5 words of every
 /// rank.
-/// @param mine  A layout, on every rank.
+/// @param mine  Of a layout, on every rank.
 /// @throws std::bad_alloc as exchange_sparse_counts().
-inline void compute_announced(const mpi::Channel& channel, Ledger& ledger, const ListPattern& mine,
-                              Vector<mpi::SparseCount>& received) {
+inline void compute_announced(const mpi::Channel& channel, Ledger& ledger,
+                              const ListDescription& mine, Vector<mpi::SparseCount>& received) {
   const int ranks = channel.size();
   Array<ListDescription> all(ledger, static_cast<std::size_t>(ranks));
-  const ListDescription own{mine.distribution, mine.without};
-  mpi::gather_everywhere(channel, std::as_bytes(std::span(&own, 1)),
+  mpi::gather_everywhere(channel, std::as_bytes(std::span(&mine, 1)),
                          std::as_writable_bytes(std::span(all)));
   const auto for_each = [&](auto&& action) {
     for (int rank = 0; rank < ranks; ++rank)

@@ -4,7 +4,6 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
-#include "callback_modes.hpp"
 #include "context.hpp"
 #include "handle_state.hpp"
 #include "list_layout.hpp"
@@ -18,7 +17,6 @@
 #include <valet/error.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <optional>
 #include <string>
@@ -37,9 +35,7 @@ constexpr const char* function_name = "Zoltan_Migrate";
 /// Copies a text, cut off where it does not fit.
 template <std::size_t size>
 void copy_text(const std::string& text, char (&to)[size]) {
-  const std::size_t length = std::min(text.size(), size - 1);
-  std::memcpy(to, text.data(), length);
-  to[length] = '\0';
+  to[text.copy(to, size - 1)] = '\0';
 }
 
 int code_of(ErrorCode code) {
@@ -104,7 +100,7 @@ class Migration {
     report.peak_extra_bytes = ledger_.peak_bytes();
     const std::uint64_t listed = report.objects_exported + report.objects_imported;
     report.extra_bytes_bound =
-        (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
+        (parameters_.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
         report.budget_bytes + report.budget_raised_bytes + root_bytes() +
         (pattern_.is_layout ? list_layout_bytes(channel_.size()) : 0) +
         (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes()) +
@@ -114,33 +110,32 @@ class Migration {
  private:
   /// What a root that knows all ranks may add to the bound.
   [[nodiscard]] std::uint64_t root_bytes() const {
-    const bool root = context_.parameters.parks() || context_.parameters.is_centralized();
+    const bool root = parameters_.parks() || parameters_.is_centralized();
     constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
     return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
   }
 
   /// Bytes of what mid gets in STEPS: listed objects that stay where they are.
   [[nodiscard]] std::uint64_t staying_bytes() const {
-    const bool lists = context_.parameters.callbacks == CallbackMode::steps && context_.agreed.mid;
+    const bool lists = parameters_.callbacks == CallbackMode::steps && context_.agreed.mid;
     return lists ? context_.user.staying * (3 * sizeof(int) + callbacks_.entries().bytes()) : 0;
   }
 
   /// What the root has of all ranks.
   [[nodiscard]] std::uint64_t matrix_bytes() const {
-    return context_.parameters.method == Method::cyclic
+    return parameters_.method == Method::cyclic
                ? context_.matrix.cyclic_bytes(static_cast<std::uint64_t>(channel_.size()))
                : context_.matrix.central_bytes();
   }
 
   [[nodiscard]] std::uint64_t transport_bytes() const {
-    const MigrationParameters& parameters = context_.parameters;
-    const bool phased = parameters.has_phases();
+    const bool phased = parameters_.has_phases();
     // Requests and cursors for each peer, and what does not depend on them.
     const std::uint64_t fixed = phased ? 10240 : 4096;
     const std::uint64_t per_peer =
-        phased || parameters.callbacks == CallbackMode::steps ? 448 : 320;
+        phased || parameters_.callbacks == CallbackMode::steps ? 448 : 320;
     // What waits on its way may come from all ranks, and go to all.
-    const std::uint64_t peers = parameters.parks()
+    const std::uint64_t peers = parameters_.parks()
                                     ? 2 * static_cast<std::uint64_t>(channel_.size())
                                     : exports_.peers.size() + imports_.sources.size();
     return fixed + per_peer * peers + matrix_bytes();
@@ -164,19 +159,18 @@ class Migration {
   /// Those that must be the same on all ranks.
   void agree_on_parameters(mpi::Agreement& agreement) const {
     agreement.equal(kind_of_lists, context_.agreed.exports_given);
-    const MigrationParameters& parameters = context_.parameters;
     const auto same = [&](const char* name, auto value, auto text) {
       agreement.equal({.name = name, .text = text, .remedy = "set the same on all ranks"}, value);
     };
     const auto number = mpi::Named{.name = nullptr}.text;
     same("NUM_GID_ENTRIES", callbacks_.entries().gid, number);
     same("NUM_LID_ENTRIES", callbacks_.entries().lid, number);
-    same("MIGRATE_METHOD", *parameters.method, parameter_value<Method>);
-    same("MIGRATE_CALLBACKS", parameters.callbacks, parameter_value<CallbackMode>);
-    same("MIGRATE_HEURISTIC", parameters.heuristic, parameter_value<Heuristic>);
-    same("MIGRATE_SCHEDULER", parameters.scheduler, parameter_value<Scheduler>);
-    same("MIGRATE_PARKING", parameters.parking, number);
-    same("MIGRATE_VERIFY", parameters.verify, mpi::yes_or_no);
+    same("MIGRATE_METHOD", *parameters_.method, parameter_value<Method>);
+    same("MIGRATE_CALLBACKS", parameters_.callbacks, parameter_value<CallbackMode>);
+    same("MIGRATE_HEURISTIC", parameters_.heuristic, parameter_value<Heuristic>);
+    same("MIGRATE_SCHEDULER", parameters_.scheduler, parameter_value<Scheduler>);
+    same("MIGRATE_PARKING", parameters_.parking, number);
+    same("MIGRATE_VERIFY", parameters_.verify, mpi::yes_or_no);
   }
 
   /// What the ranks must know of each other before anything else, in one reduction.
@@ -195,7 +189,6 @@ class Migration {
     if (!diagnostic) diagnostic = look_at_input();
 
     const UserLists& user = context_.user;
-    const MigrationParameters& parameters = context_.parameters;
     Agreed& agreed = context_.agreed;
     agreed.exports_given = user.exports_given();
     agreed.with_parts = user.leading().count >= 0 && user.leading().parts != nullptr;
@@ -203,17 +196,17 @@ class Migration {
     agreed.mid = callbacks_.has_mid();
     agreed.post = callbacks_.has_post();
     agreed.memory_fn = context_.asks_memory();
-    agreed.counts_objects = parameters.callbacks == CallbackMode::steps && callbacks_.has_count();
+    agreed.counts_objects = parameters_.callbacks == CallbackMode::steps && callbacks_.has_count();
     if (agreed.counts_objects) object_count_.begin(callbacks_);
-    agreed.report = !parameters.report.empty();
-    agreed.trace = !parameters.trace.empty();
-    agreed.smallest_memory = parameters.memory_bytes;
+    agreed.report = !parameters_.report.empty();
+    agreed.trace = !parameters_.trace.empty();
+    agreed.smallest_memory = parameters_.memory_bytes;
     mpi::Agreement agreement;
     for (bool* const on_some_rank : {&agreed.with_parts, &agreed.pre, &agreed.mid, &agreed.post,
                                      &agreed.memory_fn, &agreed.report, &agreed.trace})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
-    bool keep_memory = parameters.keep_memory;
+    bool keep_memory = parameters_.keep_memory;
     agreement.least(keep_memory);
     agreement.largest(keeps_too_much);
     // Where any rank's list is none they are announced: lists that look like one on some ranks
@@ -252,7 +245,7 @@ class Migration {
     Vector<mpi::SparseCount> announced(ledger_);
     try {
       if (pattern_.is_layout)
-        compute_announced(channel_, ledger_, pattern_, announced);
+        compute_announced(channel_, ledger_, pattern_.list, announced);
       else
         mpi::exchange_sparse_counts(channel_, ledger_, leading_.peers, announced);
     } catch (const std::bad_alloc&) {  // when the exchange is over
@@ -307,7 +300,7 @@ class Migration {
     allocate_lists_of_mid();
   }
   void allocate_lists_of_mid() {
-    if (context_.parameters.callbacks == CallbackMode::hold || !context_.agreed.mid) return;
+    if (parameters_.callbacks == CallbackMode::hold || !context_.agreed.mid) return;
     imports_.lids = Array<ZOLTAN_ID_TYPE>(
         ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().lid));
     if (context_.agreed.with_parts) imports_.parts = Array<int>(ledger_, imports_.count);
@@ -317,7 +310,7 @@ class Migration {
   /// of those lists is not needed any more, but for the order of a step's part of them.
   void order_imports() {
     leading_.drop_parts();
-    const bool hold = context_.parameters.callbacks == CallbackMode::hold;
+    const bool hold = parameters_.callbacks == CallbackMode::hold;
     imports_.gids = leading_.ids.gids;
     if (!hold && !leading_.grouped) {
       imports_.places = Array<std::uint32_t>(ledger_, leading_.count);
@@ -363,10 +356,10 @@ class Migration {
 
   /// The matrix of a root, before anything moves.
   void reserve_matrix() {
-    if (!context_.parameters.is_centralized()) return;
+    if (!parameters_.is_centralized()) return;
     context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
-    const std::size_t memory = context_.parameters.memory_bytes;
-    const bool cyclic = context_.parameters.method == Method::cyclic;
+    const std::size_t memory = parameters_.memory_bytes;
+    const bool cyclic = parameters_.method == Method::cyclic;
     std::optional<Diagnostic> diagnostic;
     if (matrix_bytes() > memory)
       diagnostic =
@@ -381,16 +374,16 @@ class Migration {
   void move() {
     std::optional<Diagnostic> diagnostic = ask_sizes();
     reserve_matrix();
-    const bool steps = context_.parameters.callbacks == CallbackMode::steps;
+    const bool steps = parameters_.callbacks == CallbackMode::steps;
     const Scratch scratch = divide_scratch(
-        {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
+        {parameters_.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size(),
-         context_.parameters.method == Method::direct, context_.parameters.has_phases()});
+         parameters_.method == Method::direct, parameters_.has_phases()});
     context_.report.steps = 1;
     // A budget below what it takes to move anything at all.
     const std::uint64_t least = scratch.budget + transport_bytes();
     context_.report.budget_raised_bytes =
-        least - std::min<std::uint64_t>(least, context_.parameters.memory_bytes);
+        least - std::min<std::uint64_t>(least, parameters_.memory_bytes);
     if (steps)
       migrate_in_steps(context_, exports_, sizes_, imports_, scratch, std::move(diagnostic));
     else

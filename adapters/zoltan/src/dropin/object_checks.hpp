@@ -71,7 +71,9 @@ class LocalIdCheck {
 
   /// Before the first object is packed.
   [[nodiscard]] std::optional<Diagnostic> begin() {
-    if (!is_possible()) return std::nullopt;
+    // Only objects that leave in different steps can be taken for others.
+    if (!context_.parameters.verify || !context_.callbacks.has_object_list() || exports_.count < 2)
+      return std::nullopt;
     return within_memory("the objects that MIGRATE_VERIFY lists", [&] {
       Array<std::uint64_t> listed;
       std::optional<Diagnostic> failed = list_objects(listed);
@@ -95,11 +97,6 @@ class LocalIdCheck {
   }
 
  private:
-  /// Only objects that leave in different steps can be taken for others.
-  [[nodiscard]] bool is_possible() const {
-    return context_.parameters.verify && context_.callbacks.has_object_list() && exports_.count > 1;
-  }
-
   [[nodiscard]] std::uint64_t hash_of(const ObjectIds& ids, std::uint64_t k) const {
     const EntryCounts& entries = context_.callbacks.entries();
     constexpr std::size_t word = sizeof(ZOLTAN_ID_TYPE);

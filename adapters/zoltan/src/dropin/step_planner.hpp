@@ -163,17 +163,13 @@ class StepPlanner {
   [[nodiscard]] std::uint64_t cost_left() const { return cost_left_; }
   /// The smallest object that is next in line at some source; 0 when there is none.
   [[nodiscard]] std::uint64_t smallest_next() const {
-    std::uint64_t smallest = 0;
-    bool any = false;
-    const auto look_at = [&](std::uint64_t object) {
-      smallest = any ? std::min(smallest, size_of(object)) : size_of(object);
-      any = true;
-    };
+    constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t smallest = none;
     for (const Flow& flow : flows_)
-      if (flow.next < flow.end) look_at(flow.next);
+      if (flow.next < flow.end) smallest = std::min(smallest, size_of(flow.next));
     for (const Parcel& parcel : parcels_)
-      if (parcel.count > 0) look_at(parcel.first);
-    return smallest;
+      if (parcel.count > 0) smallest = std::min(smallest, size_of(parcel.first));
+    return smallest == none ? 0 : smallest;
   }
 
  private:

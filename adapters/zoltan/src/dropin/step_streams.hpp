@@ -136,7 +136,7 @@ class StepSender : public Outgoing {
     if (leg_ == legs_.size()) return false;
     const Leg& leg = legs_[leg_];
     first_ = end_;
-    end_ = message_end(leg.sizes, first_);
+    end_ = batch_end(leg.sizes, first_, chunk_, object_bytes_);
     const std::uint64_t bytes = sum_of(leg.sizes.subspan(first_, end_ - first_));
     if (bytes > 0) messages.push_back({leg.connection, bytes});
     return true;
@@ -159,7 +159,6 @@ class StepSender : public Outgoing {
   /// Limit of a message.
   [[nodiscard]] std::uint64_t chunk() const { return chunk_; }
   [[nodiscard]] ParkedObjects& parked() { return parked_; }
-  [[nodiscard]] const ParkedObjects& parked() const { return parked_; }
   /// What the application did wrong in a callback, here or elsewhere; nothing is packed after it.
   std::optional<Diagnostic> diagnostic;
 
@@ -190,9 +189,6 @@ class StepSender : public Outgoing {
     std::span<const int> sizes;
     std::byte* data = nullptr;  ///< null: own objects
   };
-  [[nodiscard]] std::uint64_t message_end(std::span<const int> sizes, std::uint64_t first) const {
-    return batch_end(sizes, first, chunk_, object_bytes_);
-  }
 
   ParkedObjects parked_;
   Vector<Peer> connections_;

@@ -293,35 +293,32 @@ class Transport final : private engine::Participant {
         batch_, [&](const OutgoingMessage& message) { return to_[message.peer].credits > 0; });
   }
 
+  /// Where the destination of a message shares memory for it, or null.
+  [[nodiscard]] std::byte* shared_for(const OutgoingMessage& message) const {
+    const engine::Credit credit{.offset_bytes = to_[message.peer].offsets.front()};
+    return engine::CreditTransport::is_for_writing(credit)
+               ? transport_.memory_of(destinations_[message.peer].rank, credit)
+               : nullptr;
+  }
+
   void make_batch() {
-    for (OutgoingMessage& message : batch_) {
-      const std::uint64_t offset = to_[message.peer].offsets.front();
-      const int rank = destinations_[message.peer].rank;
-      message.data = offset == engine::Credit::no_offset
-                         ? nullptr
-                         : transport_.memory_of(rank, {.offset_bytes = offset});
-    }
+    for (OutgoingMessage& message : batch_) message.data = shared_for(message);
     outgoing_->make(buffer_, batch_);
     for (const OutgoingMessage& message : batch_) {
+      std::byte* const shared = shared_for(message);
       Destination& to = to_[message.peer];
-      const std::uint64_t offset = to.offsets.front();
       std::shift_left(to.offsets.begin(), to.offsets.end(), 1);
       --to.credits;
-      const std::size_t slot = send_slot(buffer_, message.peer);
+      const std::size_t slot = buffer_ * destinations_.size() + message.peer;
       const int rank = destinations_[message.peer].rank;
       ++unsent_[buffer_];
-      if (offset == engine::Credit::no_offset) {
+      if (shared == nullptr) {
         transport_.send(slot, rank, message.data, message.bytes);
         continue;
       }
-      std::byte* const shared = transport_.memory_of(rank, {.offset_bytes = offset});
       if (message.data != shared) std::memcpy(shared, message.data, message.bytes);
       transport_.signal(slot, rank, message.bytes);
     }
-  }
-
-  [[nodiscard]] std::size_t send_slot(std::size_t buffer, std::size_t peer) const {
-    return buffer * destinations_.size() + peer;
   }
 
   const Ledger& ledger_;
