@@ -25,20 +25,26 @@ struct RoomWish {
 
 /// The wish for memory shared on the node: room for all arrivals, a little more than are there now,
 /// or for slots through which they go.
-inline NodeSlots::Wish node_wish(const Context& context, const ObjectList& exports,
-                                 const Imports& imports, const Scratch& scratch,
-                                 const RoomWish& wish) {
-  NodeSlots::Wish node{exports.peers, imports.sources, 0, held_page_bytes, 1};
+/// @param room  Gets what there is for the own segment and those of destinations.
+inline storage::NodeWish node_wish(const Context& context, const ObjectList& exports,
+                                   const Imports& imports, const Scratch& scratch,
+                                   const RoomWish& wish, std::uint64_t& room) {
+  storage::NodeWish node(context.ledger, exports.peers, imports.sources);
+  room = 0;
+  node.wish = held_page_bytes;
   if (!context.parameters.share_memory) return node;
   const std::uint64_t segments = 1 + exports.peers.size();
-  node.room = scratch.budget - std::min(scratch.budget, wish.besides);
-  if (wish.arrivals + held_page_bytes <= node.room / segments) {
-    node.bytes = std::bit_ceil(wish.arrivals + held_page_bytes);
-    return node;
+  room = scratch.budget - std::min(scratch.budget, wish.besides);
+  std::uint64_t unit = 1;  // of which segments are multiples
+  if (wish.arrivals + held_page_bytes <= room / segments) {
+    node.wish = std::bit_ceil(wish.arrivals + held_page_bytes);
+  } else {
+    if (wish.arrivals_are_scratch) room -= std::min(room, wish.arrivals);
+    unit = scratch.chunk;
+    node.wish = Transport::slots * imports.sources.size() * scratch.chunk;
   }
-  if (wish.arrivals_are_scratch) node.room -= std::min(node.room, wish.arrivals);
-  node.unit = scratch.chunk;
-  node.bytes = Transport::slots * imports.sources.size() * scratch.chunk;
+  const std::uint64_t each = room / segments;
+  if (each >= held_page_bytes) node.allowance = each / unit * unit;
   return node;
 }
 
@@ -142,6 +148,17 @@ inline void receive_lists(Context& context, const ObjectList& exports, std::span
     columns.push_back({sizeof(int), exports.destinations(), imports.parts.data()});
   send_records(context.channel, context.ledger, exports, imports.sources, columns,
                chunk_for(context.agreed.smallest_memory), 1);
+  context.report.bytes_imported = sum_of(imports.all_sizes());
+}
+
+/// How much has arrived of what rank 0 expects, where MIGRATE_PROGRESS asks for it: a bar on a
+/// terminal, a line at every tenth elsewhere.
+inline void show_progress(Context& context) {
+  if (!context.parameters.progress || context.channel.rank() != 0) return;
+  context.progress = observe::ProgressBar({.title = "Zoltan migration: arrivals on rank 0",
+                                           .total = context.report.bytes_imported,
+                                           .bytes = true,
+                                           .lines_elsewhere = true});
 }
 
 /// Memory for what leaves, by `allocate`, and for what arrives, whose place is returned. Ranks of a
@@ -157,14 +174,14 @@ inline void receive_lists(Context& context, const ObjectList& exports, std::span
                                           std::optional<Diagnostic> mine,
                                           const std::function<void()>& allocate) {
   Workspace& workspace = context.workspace;
-  const Valet_Migration_Report& report = context.report;
-  const NodeSlots::Wish node = node_wish(context, exports, imports, scratch, wish);
+  Valet_Migration_Report& report = context.report;
+  std::uint64_t room = 0;
+  const storage::NodeWish node = node_wish(context, exports, imports, scratch, wish, room);
   workspace.node.divide(scratch.chunk);
   const bool much = std::max(report.bytes_exported, report.bytes_imported) > scratch.budget;
-  const bool stays =
-      workspace.has_met(exports.peers, imports.sources) && context.agreed.keep_memory;
-  bool anew = !workspace.node.fits(node) ||
-              (node.room > 0 && (much || stays) && !workspace.node.serves(node));
+  const bool stays = workspace.has_met(node) && context.agreed.keep_memory;
+  const storage::NodeMemory& shared = workspace.node.memory();
+  bool anew = shared.bytes() > room || (room > 0 && (much || stays) && !shared.serves(node));
   std::byte* arrivals = nullptr;
   bool allocated = false;
   // What arrivals may keep.
@@ -190,6 +207,10 @@ inline void receive_lists(Context& context, const ObjectList& exports, std::span
     workspace.node.connect(context.channel, node);
     mpi::agree(context.channel, take());
   }
+  const std::uint64_t needed = pages_for(wish.besides) + pages_for(wish.arrivals) -
+                               (wish.arrivals_are_scratch ? 0 : wish.arrivals);
+  report.budget_raised_bytes += needed - std::min(needed, scratch.budget);
+  show_progress(context);
   return arrivals;
 }
 

@@ -92,16 +92,6 @@ struct Imports {
   }
 };
 
-/// How much has arrived of what rank 0 expects, where MIGRATE_PROGRESS asks for it: a bar on a
-/// terminal, a line at every tenth elsewhere.
-inline void show_progress(Context& context) {
-  if (!context.parameters.progress || context.channel.rank() != 0) return;
-  context.progress = observe::ProgressBar({.title = "Zoltan migration: arrivals on rank 0",
-                                           .total = context.report.bytes_imported,
-                                           .bytes = true,
-                                           .lines_elsewhere = true});
-}
-
 /// Agrees on the errors of a callback that may have registered others, and whether there are stages
 /// to come. Collective, in one reduction. @throws Error on all ranks alike.
 inline void agree_on_callbacks(Context& context, const std::optional<Diagnostic>& mine) {

@@ -381,16 +381,11 @@ std::byte* prepare(Context& context, const ObjectList& exports, std::span<int> s
     });
   if (!exchange) std::ranges::fill(sizes, 0);  // until all ranks know
   receive_lists(context, exports, sizes, false, imports);
-  const std::uint64_t bytes = sum_of(imports.all_sizes());
-  context.report.bytes_imported = bytes;
   const std::uint64_t besides = exchange ? exchange->needed_bytes() : 0;
   mpi::Agreement agreement;
-  std::byte* const held = make_room(context, exports, imports, scratch, {bytes, besides, false},
-                                    agreement, std::move(mine), [&] { exchange->allocate(); });
-  const std::uint64_t needed = pages_for(besides) + pages_for(bytes) - bytes;
-  context.report.budget_raised_bytes += needed - std::min(needed, scratch.budget);
-  show_progress(context);
-  return held;
+  return make_room(context, exports, imports, scratch,
+                   {context.report.bytes_imported, besides, false}, agreement, std::move(mine),
+                   [&] { exchange->allocate(); });
 }
 
 }  // namespace

@@ -167,25 +167,21 @@ class ObjectList {
 
 /// Ranks with their numbers of objects, ascending; and whether the list has them so.
 inline void count_peers(Ledger& ledger, ObjectList& list) {
-  bool ascending = true;
-  bool blocked = true;
   Vector<Peer>& peers = list.peers;
   std::size_t last = 0;
   for (std::uint64_t k = 0; k < list.count; ++k) {
     const int rank = list.procs[k];
-    if (k > 0 && rank < list.procs[k - 1]) ascending = false;
+    if (k > 0 && rank < list.procs[k - 1]) list.grouped = false;
     if (last >= peers.size() || peers[last].rank != rank) {
       last = list.peer_of(rank);
       if (last == peers.size() || peers[last].rank != rank)
         peers.insert(peers.begin() + static_cast<std::ptrdiff_t>(last), Peer{rank, 0});
       else
-        blocked = false;
+        list.blocked = false;
     }
     ++peers[last].count;
   }
-  list.grouped = ascending;
-  list.blocked = blocked;
-  if (ascending) return;
+  if (list.grouped) return;
   // A counting sort keeps the order of the list among the objects of a rank.
   Vector<std::uint64_t> next(peers.size(), ledger);
   for (std::size_t p = 1; p < peers.size(); ++p) next[p] = next[p - 1] + peers[p - 1].count;

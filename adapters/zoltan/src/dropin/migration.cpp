@@ -258,9 +258,7 @@ class Migration {
       diagnostic = within_memory("the lists", [&] {
         imports_.sources.assign(announced.begin(), announced.end());
         for (const Peer& source : imports_.sources) imports_.count += source.count;
-        imports_.own_gids = Array<ZOLTAN_ID_TYPE>(
-            ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().gid));
-        imports_.gids = imports_.own_gids.data();
+        allocate_gids();
         allocate_lists();
       });
     mpi::agree(channel_, diagnostic);
@@ -286,13 +284,18 @@ class Migration {
     invert(channel_, ledger_, leading_, exports_, entries, with_parts,
            chunk_for(context_.agreed.smallest_memory));
     mpi::agree(channel_, within_memory("the lists of imports", [&] {
-                 order_imports();
                  imports_.sources.assign(leading_.peers.begin(), leading_.peers.end());
                  imports_.count = leading_.count;
+                 order_imports();
                  allocate_lists();
                }));
   }
 
+  void allocate_gids() {
+    imports_.own_gids = Array<ZOLTAN_ID_TYPE>(
+        ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().gid));
+    imports_.gids = imports_.own_gids.data();
+  }
   /// For what is known of an object before it is sent.
   void allocate_lists() {
     sizes_ = Array<int>(ledger_, exports_.count);
@@ -327,12 +330,9 @@ class Migration {
   }
 
   void copy_sorted_gids() {
-    const EntryCounts& entries = callbacks_.entries();
-    imports_.own_gids =
-        Array<ZOLTAN_ID_TYPE>(ledger_, leading_.count * static_cast<std::size_t>(entries.gid));
-    imports_.gids = imports_.own_gids.data();
+    allocate_gids();
     for (std::uint64_t k = 0; k < leading_.count; ++k)
-      leading_.ids.copy(entries, leading_.order[k], {imports_.gids, nullptr}, k);
+      leading_.ids.copy(callbacks_.entries(), leading_.order[k], {imports_.gids, nullptr}, k);
     leading_.order = {};
   }
 

@@ -216,17 +216,10 @@ class StepParking {
     for (const Peer& giver : givers) counts_in.add(giver.rank, 0);
     exchange_lists(context_.channel, ledger, counts, counts_in);
     for (std::size_t i = 0; i < givers.size(); ++i) givers[i].count = counts_in[i][0];
-    const auto nothing = [](const Peer& peer) { return peer.count == 0; };
-    Vector<std::size_t> connection_of(takers.size(), 0, ledger);
-    for (std::size_t i = 1; i < takers.size(); ++i)
-      connection_of[i] = connection_of[i - 1] + (takers[i - 1].count > 0 ? 1 : 0);
-    std::erase_if(takers, nothing);
-    std::erase_if(givers, nothing);
     Arrivals arrivals(context_, givers.size(), sender_.chunk());
     exchange_sizes(takers, givers, arrivals);
     sender_.clear();
-    for (const Given& given : given_)
-      sender_.add(connection_of[given.taker], given.pair, given.objects);
+    for (const Given& given : given_) sender_.add(given.taker, given.pair, given.objects);
     Transport transport(context_.channel, ledger, context_.workspace.node, takers, givers);
     transport.run(sender_, arrivals);
     context_.report.messages += transport.messages();
@@ -335,11 +328,8 @@ class StepLoop {
     for (std::size_t pair = 0; pair < sources.size(); ++pair)
       if (parts_.planner.left_of(pair) > 0) received.add(sources[pair].rank, 0);
     exchange_lists(context_.channel, context_.ledger, sent, received);
-    std::size_t pair = 0;
-    for (std::size_t i = 0; i < received.size(); ++i) {
-      while (sources[pair].rank < received.rank(i)) ++pair;
-      parts_.planner.offer(pair, received[i][0]);
-    }
+    for (std::size_t i = 0; i < received.size(); ++i)
+      parts_.planner.offer(plan::flow_from(sources, received.rank(i)), received[i][0]);
   }
 
   /// Every rank sends its sources what it takes, when it is ready to receive it.
@@ -354,11 +344,8 @@ class StepLoop {
       if (parts_.sender.left(d) > 0) received.add(to[d].rank, 0);
     exchange_lists(context_.channel, context_.ledger, sent, received);
     words_.assign(to.size(), 0);
-    std::size_t d = 0;
-    for (std::size_t i = 0; i < received.size(); ++i) {
-      while (to[d].rank < received.rank(i)) ++d;
-      words_[d] = received[i][0];
-    }
+    for (std::size_t i = 0; i < received.size(); ++i)
+      words_[plan::flow_from(to, received.rank(i))] = received[i][0];
     parts_.receiver.begin_step(parts_.planner, parts_.memory);
     parts_.sender.begin_step(words_);
   }

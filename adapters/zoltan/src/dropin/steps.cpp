@@ -212,10 +212,8 @@ class Steps {
     sizes_ = {sizes.data(), sizes.size()};
     if (mine) std::fill(sizes.begin(), sizes.end(), 0);  // until all ranks know
     receive_lists(context, exports, sizes_, true, imports);
-    context.report.bytes_imported = sum_of(imports.all_sizes());
     if (!mine) mine = local_ids_.begin();
     set_up(std::move(mine));
-    show_progress(context);
   }
 
   void run() {
@@ -280,8 +278,6 @@ class Steps {
     memory_ = make_room(context_, exports_, imports_, scratch_, {room, besides, true}, agreement,
                         std::move(mine), [&] { sender_->allocate(); });
     sender_->parked().use(memory_ + room);
-    const std::uint64_t needed = pages_for(room) + pages_for(besides);
-    context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
   }
 
   [[nodiscard]] bool is_phased() const { return context_.parameters.has_phases(); }
@@ -298,7 +294,8 @@ class Steps {
       if (context_.agreed.mid || context_.callbacks.has_free())
         leaving = places_of_exports(context_.ledger, sender_->ranges(), exports_);
     });
-    if (!diagnostic) diagnostic = free_objects(leaving);
+    for (const std::uint32_t place : leaving)
+      if (!diagnostic) diagnostic = context_.callbacks.free_one(exports_.ids, place);
     // Also after a failure of this rank: mid may communicate, and the others are on their way.
     if (context_.agreed.mid) {
       auto failed = call_mid(leaving);
@@ -307,12 +304,6 @@ class Steps {
     }
     if (!diagnostic) diagnostic = unpack_step();
     if (!diagnostic) diagnostic = local_ids_.after_step(*sender_);
-  }
-
-  std::optional<Diagnostic> free_objects(std::span<const std::uint32_t> leaving) {
-    for (const std::uint32_t place : leaving)
-      if (auto diagnostic = context_.callbacks.free_one(exports_.ids, place)) return diagnostic;
-    return std::nullopt;
   }
 
   /// With the objects of the step; the only one gets the lists that the caller gave, as in HOLD.

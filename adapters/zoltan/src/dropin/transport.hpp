@@ -88,29 +88,13 @@ class Incoming {
 /// share, so a migration may use what serves some of its pairs.
 class NodeSlots {
  public:
-  /// What a migration needs.
-  struct Wish {
-    std::span<const Peer> destinations, sources;  ///< ascending by rank
-    std::uint64_t room = 0;                       ///< for the own segment and those of destinations
-    std::uint64_t bytes = 0;                      ///< of the own one
-    std::uint64_t unit = 1;                       ///< of which new segments are multiples
-    [[nodiscard]] std::uint64_t allowance() const {
-      constexpr std::uint64_t least = 4096;
-      const std::uint64_t each = room / (1 + destinations.size());
-      return each < least ? 0 : each / unit * unit;
-    }
-  };
-
   explicit NodeSlots(Ledger& ledger)
       : ledger_(ledger), memory_(std::in_place, ledger), idle_(ledger) {}
-  /// Whether all of the wish is met, and whether what is shared is within its room. Local.
-  [[nodiscard]] bool serves(const Wish& wish) const { return memory_->serves(node_wish(wish)); }
-  [[nodiscard]] bool fits(const Wish& wish) const { return memory_->bytes() <= wish.room; }
   /// Shares memory as it is wished, in place of what there was. Collective. Where the system does
   /// not let processes share, messages go by MPI.
-  void connect(const mpi::Channel& channel, const Wish& wish) {
+  void connect(const mpi::Channel& channel, const storage::NodeWish& wish) {
     release();
-    memory_->connect(channel, node_wish(wish));
+    memory_->connect(channel, wish);
   }
 
   /// Gives everything back. All ranks do so before any of them moves something again.
@@ -146,13 +130,6 @@ class NodeSlots {
   void give_back(std::byte* slot) { idle_.push_back(slot); }
 
  private:
-  [[nodiscard]] storage::NodeWish node_wish(const Wish& wish) const {
-    storage::NodeWish node(ledger_, wish.destinations, wish.sources);
-    node.allowance = wish.allowance();
-    node.wish = wish.bytes;
-    return node;
-  }
-
   Ledger& ledger_;
   std::optional<storage::NodeMemory> memory_;
   Vector<std::byte*> idle_;  ///< the most recently used last

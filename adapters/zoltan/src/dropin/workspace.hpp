@@ -138,10 +138,12 @@ struct Workspace {
     sent.release();
   }
 
-  /// Whether the last migration had the same neighbours; remembers these for the next one.
-  bool has_met(std::span<const Peer> destinations, std::span<const Peer> sources) {
-    const bool same_destinations = update(destinations_, destinations);
-    return update(sources_, sources) && same_destinations;
+  /// Whether the last migration had the neighbours of the wish; remembers these for the next one.
+  bool has_met(const storage::NodeWish& wish) {
+    if (destinations_ == wish.destinations && sources_ == wish.sources) return true;
+    destinations_ = wish.destinations;
+    sources_ = wish.sources;
+    return false;
   }
 
   Ledger ledger;
@@ -166,13 +168,6 @@ struct Workspace {
       return created;
     }();
     return made;
-  }
-  /// Whether the list is the ranks of the peers already; it is so afterwards.
-  static bool update(Vector<int>& ranks, std::span<const Peer> peers) {
-    if (std::ranges::equal(ranks, peers, {}, {}, &Peer::rank)) return true;
-    ranks.clear();
-    for (const Peer& peer : peers) ranks.push_back(peer.rank);
-    return false;
   }
 
   Vector<int> destinations_{ledger}, sources_{ledger};
