@@ -83,12 +83,9 @@ inline std::optional<Diagnostic> call_unpack(Context& context, Imports& imports,
     }
   }
   int* const sizes = sizes_follow ? imports.sizes.data() + front.object : own_sizes.data();
-  auto diagnostic =
-      context.callbacks.unpack_many({ids_follow ? ids.gid(entries, front.id) : own_gids.data(),
-                                     {sizes, count},
-                                     {offsets.data(), count},
-                                     const_cast<std::byte*>(base)},
-                                    front.id);
+  auto diagnostic = context.callbacks.unpack_many(
+      ids_follow ? ids.gid(entries, front.id) : own_gids.data(), {sizes, count}, offsets.data(),
+      const_cast<std::byte*>(base), front.id);
   if (!diagnostic) context.report.objects_unpacked += count;
   return diagnostic;
 }

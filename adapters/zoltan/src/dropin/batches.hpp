@@ -4,7 +4,6 @@
 /// Pure decisions about batches and messages: how scratch is divided, where a batch ends.
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

@@ -91,14 +91,6 @@ struct PackBatch {
   Ledger* guards = nullptr;  ///< MIGRATE_VERIFY: counts the memory of guard bytes
 };
 
-/// Objects to be unpacked together.
-struct UnpackBatch {
-  ZOLTAN_ID_PTR gids = nullptr;
-  std::span<int> sizes;
-  std::span<int> offsets;
-  std::byte* memory = nullptr;
-};
-
 /// Zoltan's rounding of sizes: objects start at multiples of 8.
 [[nodiscard]] constexpr int rounded_size(int size) { return (size + 7) & ~7; }
 constexpr int largest_size = 0x7FFFFFF8;
@@ -190,13 +182,12 @@ class Callbacks {
     return with_likely_cause(std::move(diagnostic));
   }
 
-  std::optional<Diagnostic> unpack_many(const UnpackBatch& batch, std::uint64_t first) {
-    const std::size_t count = batch.sizes.size();
-    last_code_ =
-        call(unpack_multi_, entries_.gid, static_cast<int>(count), batch.gids, batch.sizes.data(),
-             batch.offsets.data(), reinterpret_cast<char*>(batch.memory));
+  std::optional<Diagnostic> unpack_many(ZOLTAN_ID_PTR gids, std::span<int> sizes, int* offsets,
+                                        std::byte* memory, std::uint64_t first) {
+    last_code_ = call(unpack_multi_, entries_.gid, static_cast<int>(sizes.size()), gids,
+                      sizes.data(), offsets, reinterpret_cast<char*>(memory));
     return judge(last_code_, "ZOLTAN_UNPACK_OBJ_MULTI_FN",
-                 [&] { return named_range(batch.gids, first, count, "imports"); });
+                 [&] { return named_range(gids, first, sizes.size(), "imports"); });
   }
 
   std::optional<Diagnostic> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/diagnose.hpp"
-#include "batches.hpp"
 #include "callbacks.hpp"
 #include "division.hpp"
 #include "lists.hpp"
@@ -15,9 +14,7 @@
 #include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <utility>
 
 namespace valet::zoltan {
 

@@ -81,18 +81,16 @@ inline void compute_announced(const mpi::Channel& channel, Ledger& ledger,
   Array<ListDescription> all(ledger, static_cast<std::size_t>(ranks));
   mpi::gather_everywhere(channel, std::as_bytes(std::span(&mine, 1)),
                          std::as_writable_bytes(std::span(all)));
-  const auto for_each = [&](auto&& action) {
-    for (int rank = 0; rank < ranks; ++rank)
-      if (const std::uint64_t count =
-              all[static_cast<std::size_t>(rank)].count_of(channel.rank(), ranks);
-          count > 0)
-        action(mpi::SparseCount{rank, count, 0});
+  const auto count_of = [&](const ListDescription& list) {
+    return list.count_of(channel.rank(), ranks);
   };
   const valet::detail::LeaveReserve leave;
-  std::size_t sources = 0;  // so that the list is not larger than it must be
-  for_each([&](const mpi::SparseCount&) { ++sources; });
-  received.reserve(sources);
-  for_each([&](const mpi::SparseCount& count) { received.push_back(count); });
+  const auto sources = std::ranges::count_if(
+      all, [](auto count) { return count > 0; }, count_of);
+  received.reserve(static_cast<std::size_t>(sources));  // no more than it must be
+  for (int rank = 0; rank < ranks; ++rank)
+    if (const std::uint64_t count = count_of(all[static_cast<std::size_t>(rank)]); count > 0)
+      received.push_back({rank, count});
 }
 
 }  // namespace valet::zoltan

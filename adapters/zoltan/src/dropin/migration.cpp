@@ -2,7 +2,6 @@
 #include "migration.hpp"
 
 #include "base/diagnose.hpp"
-#include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "context.hpp"
 #include "handle_state.hpp"

@@ -7,7 +7,6 @@
 #include <valet/options.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 

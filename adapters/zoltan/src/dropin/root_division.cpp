@@ -105,7 +105,7 @@ class CentralDivision final : public Division {
 ///
 /// Memory: 16 bytes for each source; on the root MatrixRoom::cyclic_bytes() and 64 bytes for each
 /// rank.
-class CyclicDivision final : public Division {
+class CyclicDivision final : public Division, private schedule::CyclicLink {
  public:
   CyclicDivision(const mpi::Channel& channel, Ledger& ledger, std::span<const Peer> sources,
                  const MatrixRoom& room)
@@ -147,35 +147,19 @@ class CyclicDivision final : public Division {
   }
 
  private:
-  /// The search; of what it schedules only what can begin at once is kept, two words for each rank
-  /// that receives, in the order of the ranks.
-  class Search final : public schedule::CyclicLink {
-   public:
-    explicit Search(CyclicDivision& division) : division_(division) {
-      for (const schedule::TransferEntry& edge : division.edges_)
-        ++division.first_edge_[edge.source + 1];
-      for (std::size_t rank = 0; rank < division.counts_.size(); ++rank) {
-        const std::uint32_t edges = division.first_edge_[rank + 1];
-        division.scheduler_.set(static_cast<std::uint32_t>(rank),
-                                {.edges = edges, .free = schedule::most_blocks});
-        division.first_edge_[rank + 1] += division.first_edge_[rank];
-      }
-    }
-    schedule::Edge next_edge(std::uint32_t rank) override {
-      const schedule::TransferEntry& edge = division_.edges_[division_.first_edge_[rank]++];
-      return {edge.destination, edge.blocks};
-    }
-    void schedule(std::uint32_t rank, const schedule::Action& action) override {
-      if (action.step > 0 || action.source == schedule::no_rank) return;
-      const std::size_t at = 2 * std::size_t{rank};
-      division_.counts_[rank] = 2;
-      division_.all_[at] = action.source;
-      division_.all_[at + 1] = action.blocks;
-    }
-
-   private:
-    CyclicDivision& division_;
-  };
+  schedule::Edge next_edge(std::uint32_t rank) override {
+    const schedule::TransferEntry& edge = edges_[first_edge_[rank]++];
+    return {edge.destination, edge.blocks};
+  }
+  /// What can begin at once is kept: two words for each rank that receives, in the order of the
+  /// ranks.
+  void schedule(std::uint32_t rank, const schedule::Action& action) override {
+    if (action.step > 0 || action.source == schedule::no_rank) return;
+    const std::size_t at = 2 * std::size_t{rank};
+    counts_[rank] = 2;
+    all_[at] = action.source;
+    all_[at + 1] = action.blocks;
+  }
 
   /// The columns of all ranks, as rows.
   void gather(const Demand& demand) {
@@ -201,8 +185,12 @@ class CyclicDivision final : public Division {
     all_.resize(2 * counts_.size());
     std::fill(counts_.begin(), counts_.end(), 0);
     std::fill(first_edge_.begin(), first_edge_.end(), 0);
-    Search link(*this);
-    scheduler_.run(link);
+    for (const schedule::TransferEntry& edge : edges_) ++first_edge_[edge.source + 1];
+    for (std::uint32_t rank = 0; rank < counts_.size(); ++rank) {
+      scheduler_.set(rank, {.edges = first_edge_[rank + 1], .free = schedule::most_blocks});
+      first_edge_[rank + 1] += first_edge_[rank];
+    }
+    scheduler_.run(*this);
     std::size_t kept = 0;
     for (std::size_t rank = 0; rank < counts_.size(); ++rank)
       for (int k = 0; k < counts_[rank]; ++k)

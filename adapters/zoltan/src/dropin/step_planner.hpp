@@ -22,9 +22,8 @@ struct PlannedStep {
 
 /// Objects of one pair of ranks that a step moves from one rank to another.
 struct StepRange {
-  int peer = 0;  ///< the other rank of the move
-  std::size_t pair =
-      0;  ///< the other rank of the pair: its place among all sources or destinations
+  int peer = 0;              ///< the other rank of the move
+  std::size_t pair = 0;      ///< the place of the other rank among all sources or destinations
   std::uint64_t first = 0;   ///< among all objects, sorted by the other rank of the pair
   std::uint64_t end = 0;     ///< behind the last
   std::uint64_t offset = 0;  ///< imports: packed bytes of all objects before the first

@@ -12,23 +12,6 @@
 namespace valet::zoltan {
 namespace {
 
-/// Finds the source of an import from its number among all that are sorted by source.
-class SourceOf {
- public:
-  explicit SourceOf(std::span<const Peer> sources) : sources_(sources) {}
-  /// Fast for numbers that ascend.
-  [[nodiscard]] int operator()(std::uint64_t number) {
-    if (number < first_) source_ = first_ = 0;
-    while (number >= first_ + sources_[source_].count) first_ += sources_[source_++].count;
-    return sources_[source_].rank;
-  }
-
- private:
-  std::span<const Peer> sources_;
-  std::size_t source_ = 0;
-  std::uint64_t first_ = 0;
-};
-
 /// Numbers of the objects in the ranges, which count objects sorted by the other rank of the pair.
 /// @throws std::bad_alloc, as all of them.
 [[nodiscard]] Array<std::uint32_t> numbers_in(Ledger& ledger, std::span<const StepRange> ranges) {
@@ -78,7 +61,14 @@ class SourceOf {
   const bool with_parts = imports.parts.size() > 0;
   ObjectList list = step_list(context, numbers.size(), with_parts);
   const ObjectIds ids{imports.gids, const_cast<ZOLTAN_ID_PTR>(imports.lids.data())};
-  SourceOf source_of(imports.sources);
+  // Fast for numbers that ascend.
+  auto source_of = [&, source = std::size_t{0},
+                    first = std::uint64_t{0}](std::uint64_t number) mutable {
+    if (number < first) source = first = 0;
+    while (number >= first + imports.sources[source].count)
+      first += imports.sources[source++].count;
+    return imports.sources[source].rank;
+  };
   std::uint64_t to = 0;
   for (const std::uint32_t k : numbers)
     list.set(context.callbacks.entries(), to++, ids, k, source_of(k),

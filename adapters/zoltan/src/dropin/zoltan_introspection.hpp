@@ -6,8 +6,6 @@
 #include "callbacks.hpp"
 #include <valet/mpi.hpp>
 
-#include <optional>
-
 namespace valet::zoltan {
 
 /// The communicator of `zoltan`, MPI_COMM_NULL on ranks outside of it. It is the first member of
