@@ -37,10 +37,6 @@ void copy_text(const std::string& text, char (&to)[size]) {
   to[text.copy(to, size - 1)] = '\0';
 }
 
-int code_of(ErrorCode code) {
-  return code == ErrorCode::out_of_memory ? ZOLTAN_MEMERR : ZOLTAN_FATAL;
-}
-
 /// One migration, from the lists of the user to the post callbacks.
 class Migration {
  public:
@@ -373,7 +369,6 @@ class Migration {
   void move() {
     std::optional<Diagnostic> diagnostic = ask_sizes();
     reserve_matrix();
-    const bool steps = parameters_.callbacks == CallbackMode::steps;
     const Scratch scratch = divide_scratch(
         {parameters_.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size(),
@@ -383,7 +378,7 @@ class Migration {
     const std::uint64_t least = scratch.budget + transport_bytes();
     context_.report.budget_raised_bytes =
         least - std::min<std::uint64_t>(least, parameters_.memory_bytes);
-    if (steps)
+    if (parameters_.callbacks == CallbackMode::steps)
       migrate_in_steps(context_, exports_, sizes_, imports_, scratch, std::move(diagnostic));
     else
       migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch,
@@ -445,7 +440,7 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
       } catch (const Error& error) {
         if (error.code() == ErrorCode::mpi_failure) throw;
         // Agreed upon: all ranks are here, so they can still report together.
-        report.code = code_of(error.code());
+        report.code = error.code() == ErrorCode::out_of_memory ? ZOLTAN_MEMERR : ZOLTAN_FATAL;
         copy_text(error.what(), report.message);
         print_error_once(migration.channel(), function_name, error.what());
       }

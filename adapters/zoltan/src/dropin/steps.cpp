@@ -203,59 +203,6 @@ class Steps {
     if (mine) std::fill(sizes.begin(), sizes.end(), 0);  // until all ranks know
     receive_lists(context, exports, sizes_, true, imports);
     if (!mine) mine = local_ids_.begin();
-    set_up(std::move(mine));
-  }
-
-  void run() {
-    // At least one step, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out
-    // as it goes, and so do all where the memory callbacks decide.
-    const bool open = is_phased() || context_.agreed.memory_fn;
-    const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
-    is_single_ = all == 1;
-    run_steps(context_,
-              {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(), arrival_bytes(),
-               false},
-              own_steps_, all, [&] { finish_step(); });
-    if (!context_.parameters.verify) return;
-    mpi::agree(context_.channel,
-               sender_->checksums().compare(context_.channel, context_.ledger, *received_));
-    context_.report.verified = 1;
-  }
-
- private:
-  [[nodiscard]] const EntryCounts& entries() const { return context_.callbacks.entries(); }
-
-  /// Bytes of lists for an object that arrives in a step.
-  [[nodiscard]] std::uint64_t arrival_bytes() const {
-    const std::uint64_t unpacking = entries().bytes() + 2 * sizeof(int);
-    return context_.agreed.mid ? unpacking + entries().bytes() + 2 * sizeof(int) : unpacking;
-  }
-
-  void make_parts() {
-    Ledger& ledger = context_.ledger;
-    sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
-    receiver_ = std::make_unique<StepReceiver>(context_, imports_.all_sizes(), scratch_.chunk,
-                                               Placement::packed);
-    planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imports_.all_sizes(),
-                                             arrival_bytes(), context_.channel.rank());
-    division_ = make_division(context_, imports_.sources);
-    received_ = std::make_unique<Checksums>(ledger, imports_.sources);
-    own_steps_ = is_phased() ? 0 : planner_->count_steps(*division_, step_limit());
-  }
-
-  /// What arrives in a step at most.
-  [[nodiscard]] std::uint64_t arrivals() const {
-    std::uint64_t largest = 0;
-    for (const int size : imports_.all_sizes())
-      largest = std::max(largest, static_cast<std::uint64_t>(size));
-    // Where objects of others may wait, all of it.
-    const std::uint64_t used = context_.parameters.parks()
-                                   ? step_limit()
-                                   : std::min(step_limit(), context_.report.bytes_imported);
-    return std::max(largest, used);
-  }
-
-  void set_up(std::optional<Diagnostic> mine) {
     if (!mine)
       mine = check_everything(context_, "sends and receives",
                               context_.report.bytes_exported + context_.report.bytes_imported);
@@ -270,7 +217,53 @@ class Steps {
     sender_->parked().use(memory_ + room);
   }
 
-  [[nodiscard]] bool is_phased() const { return context_.parameters.has_phases(); }
+  void run() {
+    // At least one step, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out
+    // as it goes, and so do all where the memory callbacks decide.
+    const bool open = context_.parameters.has_phases() || context_.agreed.memory_fn;
+    const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
+    is_single_ = all == 1;
+    run_steps(context_,
+              {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(), arrival_bytes(),
+               false},
+              own_steps_, all, [&] { finish_step(); });
+    if (!context_.parameters.verify) return;
+    mpi::agree(context_.channel,
+               sender_->checksums().compare(context_.channel, context_.ledger, *received_));
+    context_.report.verified = 1;
+  }
+
+ private:
+  /// Bytes of lists for an object that arrives in a step.
+  [[nodiscard]] std::uint64_t arrival_bytes() const {
+    const std::uint64_t one = context_.callbacks.entries().bytes() + 2 * sizeof(int);
+    return context_.agreed.mid ? 2 * one : one;  // of mid, and of the unpacking
+  }
+
+  void make_parts() {
+    Ledger& ledger = context_.ledger;
+    sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
+    receiver_ = std::make_unique<StepReceiver>(context_, imports_.all_sizes(), scratch_.chunk,
+                                               Placement::packed);
+    planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imports_.all_sizes(),
+                                             arrival_bytes(), context_.channel.rank());
+    division_ = make_division(context_, imports_.sources);
+    received_ = std::make_unique<Checksums>(ledger, imports_.sources);
+    own_steps_ =
+        context_.parameters.has_phases() ? 0 : planner_->count_steps(*division_, step_limit());
+  }
+
+  /// What arrives in a step at most.
+  [[nodiscard]] std::uint64_t arrivals() const {
+    std::uint64_t largest = 0;
+    for (const int size : imports_.all_sizes())
+      largest = std::max(largest, static_cast<std::uint64_t>(size));
+    // Where objects of others may wait, all of it.
+    const std::uint64_t used = context_.parameters.parks()
+                                   ? step_limit()
+                                   : std::min(step_limit(), context_.report.bytes_imported);
+    return std::max(largest, used);
+  }
 
   [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
 
