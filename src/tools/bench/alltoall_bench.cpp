@@ -4,13 +4,9 @@
 // one buffer, beside MPI_Alltoallv into a second one; and their Table 1.
 
 #include "block_comparison.hpp"
-#include "mpi/check.hpp"
-#include "operations/alltoall/swap_methods.hpp"
 #include <valet/valet.hpp>
 
-#include <algorithm>
 #include <cstdio>
-#include <span>
 
 namespace valet::bench {
 namespace {
@@ -40,46 +36,6 @@ Map make_map(int paper_case, std::uint64_t elements) {
               if (slot < end) return Address{to, 0};
             }
           }};
-}
-
-/// The ranks that this one swaps with in BITONIC or PAIRWISE, in order.
-std::vector<int> swap_partners(AlltoallMethod method) {
-  std::vector<int> partners;
-  const auto add = [&](int partner) {
-    if (partner != world_rank() && partner < world_size()) partners.push_back(partner);
-  };
-  if (method != AlltoallMethod::bitonic)
-    for (int rank = 0; rank < world_size(); ++rank) add(rank);
-  else
-    for (int phase = 1; phase <= operations::bitonic_phases(world_size()); ++phase)
-      for (int step = 0; step < phase; ++step)
-        add(operations::bitonic_partner(world_rank(), phase, step));
-  return partners;
-}
-
-/// The bandwidth of the swaps of an all-to-all, over that of MPI_Sendrecv of as many bytes, in as
-/// many calls of equal size, between the same ranks. Both of the slowest rank, waiting for partners
-/// included; the median of `repeat`. 0 where there were no swaps. Collective over MPI_COMM_WORLD.
-/// @param mine  The report of this rank.
-double swap_bandwidth_ratio(const Report& mine, std::span<const std::byte> from, int repeat) {
-  const AlltoallMethod method = parse_alltoall_method(mine.method);
-  if (method == AlltoallMethod::stream || method == AlltoallMethod::direct) return 0;
-  const std::vector<int> partners = swap_partners(method);
-  const std::size_t each = partners.empty() ? 0 : mine.bytes_sent / partners.size();
-  const int bytes = mpi::checked_count(std::min(each, from.size()));
-  std::vector<std::byte> to(from.size());
-  std::vector<double> seconds;
-  for (int k = 0; k <= repeat; ++k) {
-    const double once = slowest_seconds([&] {
-      for (const int partner : partners)
-        MPI_Sendrecv(from.data(), bytes, MPI_BYTE, partner, 0, to.data(),
-                     mpi::checked_count(to.size()), MPI_BYTE, partner, 0, MPI_COMM_WORLD,
-                     MPI_STATUS_IGNORE);
-    });
-    if (k > 0) seconds.push_back(once);
-  }
-  const double swaps = slowest(mine.exchange_seconds);
-  return swaps > 0 ? median(seconds) / swaps : 1;
 }
 
 /// The paper defines cases 2 and 3 from four ranks on.
@@ -134,13 +90,12 @@ class AlltoallBenchmark final : public Benchmark {
       receive.push_back(count(j, world_rank()));
     }
     BlockComparison blocks(make_map(paper_case, elements), {element_bytes});
-    Report mine;
     const auto move = [&]() -> BlockComparison::Moved {
-      mine = alltoallv_in_place(MPI_COMM_WORLD,
-                                {blocks.field(0), elements * element_bytes, element_bytes}, send,
-                                receive, options);
-      const bool is_free = options.any_order && mine.method == "stream";
-      return {mine, is_free ? Places::any : Places::in_order};
+      const Report report = alltoallv_in_place(
+          MPI_COMM_WORLD, {blocks.field(0), elements * element_bytes, element_bytes}, send, receive,
+          options);
+      const bool is_free = options.any_order && report.method == "stream";
+      return {report, is_free ? Places::any : Places::in_order};
     };
     const Report report = compare(
         {{"case", paper_case},
@@ -154,8 +109,6 @@ class AlltoallBenchmark final : public Benchmark {
     Case& row = rows_.back();
     row["used"] = report.method;
     row["swaps"] = report.swaps;
-    row["swap_bandwidth_ratio"] =
-        swap_bandwidth_ratio(mine, {blocks.field(0), elements * element_bytes}, repeat_);
     row["seconds_alltoallv"] =
         row["seconds_median"].get<double>() / row["ratio_warm"].get<double>();
   }
