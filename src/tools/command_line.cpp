@@ -2,8 +2,8 @@
 #include "tools/command_line.hpp"
 
 #include "base/environment.hpp"
+#include "tools/errors.hpp"
 #include <valet/configuration.hpp>
-#include <valet/error.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -108,11 +108,8 @@ void check_subcommand(const std::vector<Command>& subcommands, std::span<char* c
     if (command.name == word) return;
     known.append(known.empty() ? "" : ", ").append(command.name);
   }
-  if (word.empty())
-    throw Error(ErrorCode::invalid_argument, "a subcommand is needed; known: " + known);
-  if (!word.starts_with("-"))
-    throw Error(ErrorCode::invalid_argument,
-                "unknown subcommand '" + std::string(word) + "'; known: " + known);
+  if (word.empty()) refuse("a subcommand is needed; known: ", known);
+  if (!word.starts_with("-")) refuse("unknown subcommand '", word, "'; known: ", known);
 }
 
 }  // namespace
@@ -127,7 +124,7 @@ Check in_range(int least, int most) {
   return [=](const std::string& text) {
     const double value = std::strtod(text.c_str(), nullptr);
     if (value >= least && value <= most) return std::string();
-    return text + " is not within " + std::to_string(least) + " and " + std::to_string(most);
+    return text_of(text, " is not within ", least, " and ", most);
   };
 }
 
@@ -162,12 +159,11 @@ void run_command_line(const Command& program, const std::vector<Command>& subcom
   try {
     app.parse(argc, argv);
   } catch (const CLI::ExtrasError&) {
-    throw Error(ErrorCode::invalid_argument, about_unexpected(app, arguments));
+    refuse(about_unexpected(app, arguments));
   } catch (const CLI::RequiredError& error) {
-    throw Error(ErrorCode::invalid_argument,
-                app.remaining(true).empty() ? error.what() : about_unexpected(app, arguments));
+    refuse(app.remaining(true).empty() ? error.what() : about_unexpected(app, arguments));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw Error(ErrorCode::invalid_argument, error.what());
+    if (error.get_exit_code() != 0) refuse(error.what());
     if (prints) app.exit(error);
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)

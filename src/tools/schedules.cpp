@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/schedules.hpp"
 
-#include <valet/error.hpp>
+#include "tools/errors.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,32 +12,32 @@
 namespace valet::schedule {
 namespace {
 
+using tools::fail;
+using tools::refuse;
+using tools::text_of;
+
 std::uint64_t ceil_quotient(std::uint64_t numerator, std::uint64_t denominator) {
   return numerator / denominator + (numerator % denominator != 0 ? 1 : 0);
 }
 
 void check_ranks(std::uint32_t ranks, const TransferEntry& transfer) {
   if (transfer.source < ranks && transfer.destination < ranks) return;
-  throw Error(ErrorCode::rank_out_of_range,
-              "transfer from rank " + std::to_string(transfer.source) + " to rank " +
-                  std::to_string(transfer.destination) + ", but there are " +
-                  std::to_string(ranks) + " ranks");
+  fail(ErrorCode::rank_out_of_range, "transfer from rank ", transfer.source, " to rank ",
+       transfer.destination, ", but there are ", ranks, " ranks");
 }
 
 /// `sum` plus `blocks`, while it stays within most_blocks.
 std::uint64_t checked_sum(std::uint64_t sum, std::uint64_t blocks, const char* what) {
   if (blocks <= most_blocks - sum) return sum + blocks;
-  throw Error(ErrorCode::invalid_argument,
-              std::string("more than 2^60 ") + what + " in all: use a larger block as the unit");
+  refuse("more than 2^60 ", what, " in all: use a larger block as the unit");
 }
 
 /// Blocks on one rank by the rank where they belong.
 using Holding = std::map<std::uint32_t, std::uint64_t>;
 
 std::string describe(const Move& move, std::size_t phase) {
-  return "phase " + std::to_string(phase + 1) + ": " + std::to_string(move.blocks) +
-         " blocks for rank " + std::to_string(move.target) + " from rank " +
-         std::to_string(move.source) + " to rank " + std::to_string(move.receiver);
+  return text_of("phase ", phase + 1, ": ", move.blocks, " blocks for rank ", move.target,
+                 " from rank ", move.source, " to rank ", move.receiver);
 }
 
 /// One phase: everything leaves and arrives at once.
@@ -132,25 +132,21 @@ std::vector<RankTotals> TransferMatrix::totals(std::span<const std::uint64_t> fr
 
 void check_feasible(const TransferMatrix& matrix, std::span<const std::uint64_t> free) {
   if (free.size() != matrix.ranks())
-    throw Error(ErrorCode::invalid_argument, "free slots are given for " +
-                                                 std::to_string(free.size()) + " ranks, but " +
-                                                 std::to_string(matrix.ranks()) + " take part");
+    refuse("free slots are given for ", free.size(), " ranks, but ", matrix.ranks(), " take part");
   std::uint64_t all_free = 0;
   for (const std::uint64_t slots : free) all_free = checked_sum(all_free, slots, "free slots");
   const std::vector<RankTotals> totals = matrix.totals(free);
   for (std::size_t rank = 0; rank < totals.size(); ++rank) {
     const RankTotals& one = totals[rank];
     if (one.free + one.sent >= one.received) continue;
-    throw Error(ErrorCode::infeasible,
-                "rank " + std::to_string(rank) + " receives " + std::to_string(one.received) +
-                    " blocks, sends " + std::to_string(one.sent) + " and has " +
-                    std::to_string(one.free) + " free slots: it needs " +
-                    std::to_string(one.received - one.sent - one.free) + " more");
+    fail(ErrorCode::infeasible, "rank ", rank, " receives ", one.received, " blocks, sends ",
+         one.sent, " and has ", one.free, " free slots: it needs ",
+         one.received - one.sent - one.free, " more");
   }
   if (all_free == 0 && matrix.volume() > 0)
-    throw Error(ErrorCode::infeasible,
-                "no rank has a free slot, so no block can move: give at least one free slot to "
-                "one rank (scratch counts)");
+    fail(ErrorCode::infeasible,
+         "no rank has a free slot, so no block can move: give at least one free slot to "
+         "one rank (scratch counts)");
 }
 
 std::vector<std::uint64_t> least_free(const TransferMatrix& matrix, std::uint64_t extra) {
@@ -214,8 +210,7 @@ std::optional<std::string> find_violation(const TransferMatrix& matrix,
   for (std::uint32_t rank = 0; rank < held.size(); ++rank)
     for (const auto& [target, blocks] : held[rank])
       if (target != rank && blocks > 0)
-        return "at the end: " + std::to_string(blocks) + " blocks for rank " +
-               std::to_string(target) + " are on rank " + std::to_string(rank);
+        return text_of("at the end: ", blocks, " blocks for rank ", target, " are on rank ", rank);
   return std::nullopt;
 }
 

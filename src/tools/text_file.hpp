@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/error.hpp>
+#include "tools/errors.hpp"
 
 #include <charconv>
 #include <cstdint>
@@ -24,8 +24,7 @@ class TextFile {
   /// @throws Error where it cannot be read.
   TextFile(const std::string& path, std::string_view comments)
       : path_(path), comments_(comments), file_(path) {
-    if (!file_)
-      throw Error(ErrorCode::invalid_argument, "cannot read '" + path + "': is there such a file?");
+    if (!file_) refuse("cannot read '", path, "': is there such a file?");
   }
 
   /// From now on.
@@ -59,18 +58,19 @@ class TextFile {
     const char* const end = word.data() + word.size();
     const auto [rest, error] = std::from_chars(word.data(), end, value);
     if (rest != end || error == std::errc::invalid_argument)
-      fail("'" + word + "' is no " + what + ": a whole number from " + std::to_string(least) +
-           " on is expected");
+      fail("'", word, "' is no ", what, ": a whole number from ", least, " on is expected");
     if (error != std::errc() || value < least || value > most)
-      fail(what + " " + word + " is not within " + std::to_string(least) + " and " +
-           std::to_string(most));
+      fail(what, " ", word, " is not within ", least, " and ", most);
     return value;
   }
   /// Throws an error about the line read last.
-  [[noreturn]] void fail(const std::string& what) const { fail(line_, what); }
-  [[noreturn]] void fail(std::uint64_t line, const std::string& what) const {
-    throw Error(ErrorCode::invalid_argument,
-                path_ + ", line " + std::to_string(line) + ": " + what);
+  template <class... Parts>
+  [[noreturn]] void fail(const Parts&... what) const {
+    fail_at(line_, what...);
+  }
+  template <class... Parts>
+  [[noreturn]] void fail_at(std::uint64_t line, const Parts&... what) const {
+    refuse(path_, ", line ", line, ": ", what...);
   }
 
  private:

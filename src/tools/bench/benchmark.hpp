@@ -4,6 +4,7 @@
 #include "measure.hpp"
 #include "observe/progress.hpp"
 #include "tools/command_line.hpp"
+#include "tools/errors.hpp"
 #include "tools/output.hpp"
 #include <valet/options.hpp>
 #include <valet/report.hpp>
@@ -22,6 +23,7 @@ using tools::in_range;
 using tools::one_of;
 using tools::Option;
 using tools::positive;
+using tools::refuse;
 
 /// What one run came to.
 struct Outcome {

@@ -94,8 +94,7 @@ Map make_map(Pattern pattern, std::uint64_t slots, std::uint64_t free, int ranks
 
 void require_room_for_address(std::size_t block_bytes) {
   if (block_bytes < sizeof(std::uint64_t))
-    throw Error(ErrorCode::invalid_argument,
-                "--block-bytes must be at least 8: a block holds its address");
+    refuse("--block-bytes must be at least 8: a block holds its address");
 }
 
 BlockComparison::BlockComparison(Map map, const std::vector<std::size_t>& field_bytes)

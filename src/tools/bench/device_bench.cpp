@@ -207,9 +207,7 @@ class DeviceBenchmark final : public Benchmark {
     const std::uint64_t blocks =
         bytes / (words_of(kind) * sizeof(Word)) / static_cast<std::uint64_t>(world_size());
     if (blocks < 2 || blocks > std::numeric_limits<std::uint32_t>::max())
-      throw Error(ErrorCode::invalid_argument, "--size: " + std::to_string(bytes) + " bytes are " +
-                                                   std::to_string(blocks) +
-                                                   " blocks a rank; give 2 to 4294967295");
+      refuse("--size: ", bytes, " bytes are ", blocks, " blocks a rank; give 2 to 4294967295");
     return [=, this] { measure(pattern, kind, to, blocks); };
   }
 

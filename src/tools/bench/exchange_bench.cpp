@@ -30,9 +30,7 @@ class ExchangeBenchmark final : public Benchmark {
 
  private:
   Jobs jobs() override {
-    if (free_ > slots_)
-      throw Error(ErrorCode::invalid_argument,
-                  "--free is larger than --blocks, which counts all slots");
+    if (free_ > slots_) refuse("--free is larger than --blocks, which counts all slots");
     require_room_for_address(block_bytes_);
     return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, methods_, orders_);
   }

@@ -49,10 +49,10 @@ inline GraphHead read_head(tools::TextFile& file) {
   head.vertices = file.number(words[0]);
   head.edges = file.number(words[1]);
   if (head.vertices == 0 || head.vertices > 0x7fffffff)
-    file.fail(words[0] + " vertices, but 1 to 2147483647 can be read");
+    file.fail(words[0], " vertices, but 1 to 2147483647 can be read");
   std::string code = words.size() > 2 ? words[2] : "0";
   if (code.size() > 3 || code.find_first_not_of("01") != std::string::npos)
-    file.fail("'" + code + "' is no code for weights; 0, 1, 10, 11 or three digits of these");
+    file.fail("'", code, "' is no code for weights; 0, 1, 10, 11 or three digits of these");
   code.insert(0, 3 - code.size(), '0');
   const std::uint64_t weights = words.size() > 3 ? file.number(words[3]) : 1;
   head.edge_weights = code[2] == '1';
@@ -64,9 +64,7 @@ inline GraphHead read_head(tools::TextFile& file) {
 inline void read_vertex(tools::TextFile& file, const GraphHead& head, Graph& graph) {
   const std::uint64_t self = graph.first.size();  // from 1
   const std::optional<tools::TextFile::Words> words = file.next();
-  if (!words)
-    file.fail("the file ends before vertex " + std::to_string(self) + " of " +
-              std::to_string(head.vertices));
+  if (!words) file.fail("the file ends before vertex ", self, " of ", head.vertices);
   const std::size_t step = head.edge_weights ? 2 : 1;
   if (words->size() < head.skipped || (words->size() - head.skipped) % step != 0)
     file.fail("a weight is missing");
@@ -75,8 +73,8 @@ inline void read_vertex(tools::TextFile& file, const GraphHead& head, Graph& gra
     const std::uint64_t value = file.number(word);
     if (k < head.skipped || (k - head.skipped) % step != 0) continue;
     if (value == 0 || value > head.vertices)
-      file.fail("vertex " + word + ", but they are 1 to " + std::to_string(head.vertices));
-    if (value == self) file.fail("vertex " + word + " is its own neighbour");
+      file.fail("vertex ", word, ", but they are 1 to ", head.vertices);
+    if (value == self) file.fail("vertex ", word, " is its own neighbour");
     graph.neighbours.push_back(static_cast<std::uint32_t>(value - 1));
   }
   graph.end_vertex();
@@ -88,8 +86,8 @@ inline void require_both_ways(const tools::TextFile& file, const Graph& graph,
   for (std::uint32_t v = 0; v < graph.vertices(); ++v)
     for (const std::uint32_t other : graph.neighbours_of(v))
       if (std::ranges::count(graph.neighbours_of(other), v) == 0)
-        file.fail(lines[v], "vertex " + std::to_string(v + 1) + " has the neighbour " +
-                                std::to_string(other + 1) + ", which does not have it");
+        file.fail_at(lines[v], "vertex ", v + 1, " has the neighbour ", other + 1,
+                     ", which does not have it");
 }
 
 /// A grid of side^3 vertices, each with up to six neighbours.
@@ -153,12 +151,10 @@ inline void require_both_ways(const tools::TextFile& file, const Graph& graph,
     read_vertex(file, head, graph);
     lines.push_back(file.line());
   }
-  if (!file.next_words().empty())
-    file.fail("more lines than " + std::to_string(head.vertices) + " vertices");
+  if (!file.next_words().empty()) file.fail("more lines than ", head.vertices, " vertices");
   require_both_ways(file, graph, lines);
   if (graph.neighbours.size() != 2 * head.edges)
-    file.fail(head_line, std::to_string(head.edges) + " edges, but " +
-                             std::to_string(graph.neighbours.size() / 2) + " are listed");
+    file.fail_at(head_line, head.edges, " edges, but ", graph.neighbours.size() / 2, " are listed");
   return graph;
 }
 

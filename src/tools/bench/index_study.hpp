@@ -32,9 +32,9 @@ constexpr std::array index_algorithms{detail::Named{IndexAlgorithm::classical, "
 [[nodiscard]] inline IndexAlgorithm parse_index_algorithm(const std::string& name) {
   const auto algorithm = detail::value_of(index_algorithms, "intersection algorithm", name);
   if (algorithm == IndexAlgorithm::scalapack && !has_scalapack_intervals())
-    throw Error(ErrorCode::invalid_argument,
-                "algorithm 'scalapack' is not in this program; build it where ScaLAPACK is found, "
-                "with a library that shows dgescan_intervals");
+    refuse(
+        "algorithm 'scalapack' is not in this program; build it where ScaLAPACK is found, "
+        "with a library that shows dgescan_intervals");
   return algorithm;
 }
 

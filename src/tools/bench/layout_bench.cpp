@@ -25,11 +25,9 @@ BlockCyclic::Extents parse_shape(const std::string& text) {
   for (;;) {
     std::int64_t value = 0;
     const auto [behind, error] = std::from_chars(at, end, value);
-    if (error == std::errc::result_out_of_range)
-      throw Error(ErrorCode::invalid_argument, "'" + text + "' has a number beyond 2^63-1");
+    if (error == std::errc::result_out_of_range) refuse("'", text, "' has a number beyond 2^63-1");
     if (error != std::errc() || (behind != end && *behind != 'x'))
-      throw Error(ErrorCode::invalid_argument,
-                  "'" + text + "' is not a shape; write one number per dimension, as in 30x50");
+      refuse("'", text, "' is not a shape; write one number per dimension, as in 30x50");
     values.push_back(value);
     if (behind == end) break;
     at = behind + 1;
@@ -44,16 +42,14 @@ BlockCyclic make_layout(const std::string& extent, const std::string& block,
   auto ranks = BlockCyclic::Coordinates::filled(wide.size(), 0);
   for (std::size_t d = 0; d < wide.size(); ++d) {
     if (wide[d] > std::numeric_limits<int>::max())
-      throw Error(ErrorCode::invalid_argument, "grid " + grid + " has more ranks than 2^31-1");
+      refuse("grid ", grid, " has more ranks than 2^31-1");
     ranks[d] = static_cast<int>(wide[d]);
   }
   return {parse_shape(extent), parse_shape(block), ranks};
 }
 
 void require_ranks(const BlockCyclic& layout) {
-  if (layout.ranks() > world_size())
-    throw Error(ErrorCode::invalid_argument,
-                "a grid has more ranks than there are: " + std::to_string(world_size()));
+  if (layout.ranks() > world_size()) refuse("a grid has more ranks than there are: ", world_size());
 }
 
 std::size_t elements(const BlockCyclic& layout) {
@@ -240,9 +236,8 @@ class LayoutBenchmark final : public Benchmark {
     std::istringstream stream(text);
     for (std::string part; std::getline(stream, part, ':');) parts.push_back(part);
     if (parts.size() != 4)
-      throw Error(ErrorCode::invalid_argument,
-                  "'" + text +
-                      "' is no move; write block, grid, block and grid, as in 64x64:2x2:30x50:4x1");
+      refuse("'", text,
+             "' is no move; write block, grid, block and grid, as in 64x64:2x2:30x50:4x1");
     LayoutMove move(make_layout(extent_, parts[0], parts[1]),
                     make_layout(extent_, parts[2], parts[3]), common_options<LayoutOptions>());
     std::vector<Series> all{{"MPI_Alltoallv", [&] { return move.run_alltoallv(); }},

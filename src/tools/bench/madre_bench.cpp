@@ -125,9 +125,7 @@ class MadreBenchmark final : public Benchmark {
  private:
   Jobs jobs() override {
     for (const std::uint64_t free : free_)
-      if (free > slots_)
-        throw Error(ErrorCode::invalid_argument,
-                    "--free is larger than --blocks, which counts all slots");
+      if (free > slots_) refuse("--free is larger than --blocks, which counts all slots");
     require_room_for_address(block_bytes_);
     Jobs jobs;
     if (!processes_.empty()) return jobs;

@@ -190,9 +190,8 @@ class PhasesBenchmark final : public Benchmark {
     const Graph graph = make_graph();
     const int most_parts = std::ranges::max(parts_);
     if (static_cast<std::uint32_t>(most_parts) > graph.vertices())
-      throw Error(ErrorCode::invalid_argument,
-                  std::to_string(most_parts) + " parts for " + std::to_string(graph.vertices()) +
-                      " vertices; give fewer --parts or a larger graph");
+      refuse(most_parts, " parts for ", graph.vertices(),
+             " vertices; give fewer --parts or a larger graph");
     for (const int parts : parts_)
       std::ranges::move(make_instances(graph, parts, layers_, remaps_, count_, seed_),
                         std::back_inserter(instances_));

@@ -32,8 +32,7 @@ class RaggedBenchmark final : public Benchmark {
  private:
   Jobs jobs() override {
     const std::uint64_t bytes = parse_bytes(bytes_) / alignment_ * alignment_;
-    if (bytes == 0)
-      throw Error(ErrorCode::invalid_argument, "--bytes is too few for a block of --alignment");
+    if (bytes == 0) refuse("--bytes is too few for a block of --alignment");
     RaggedAlltoallv::require_countable(bytes);
     return jobs_of([=, this](const auto&... of) { measure(bytes, of...); }, lengths_, methods_);
   }

@@ -3,7 +3,6 @@
 
 #include "base/names.hpp"
 #include "benchmark.hpp"
-#include <valet/error.hpp>
 
 #include <algorithm>
 #include <array>
@@ -144,10 +143,8 @@ class RaggedAlltoallv {
   /// @throws Error invalid_argument where they are more; the same on all ranks.
   static void require_countable(std::uint64_t arena_bytes) {
     if (arena_bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
-      throw Error(ErrorCode::invalid_argument,
-                  "--bytes is " + std::to_string(arena_bytes) +
-                      ", but the MPI_Alltoallv to compare with counts bytes with int; give less "
-                      "than 2G");
+      refuse("--bytes is ", arena_bytes,
+             ", but the MPI_Alltoallv to compare with counts bytes with int; give less than 2G");
   }
 
   /// Into buffers that are at hand and have been touched.

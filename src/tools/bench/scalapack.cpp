@@ -2,7 +2,7 @@
 #include "scalapack.hpp"
 
 #include "measure.hpp"
-#include <valet/error.hpp>
+#include "tools/errors.hpp"
 #include <valet/scalapack.hpp>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ ScalapackDimension::ScalapackDimension(const layout::Dimension& dimension)
                  0,
                  std::max(extent, 1)} {
   if (dimension.extent() > std::numeric_limits<int>::max())
-    throw Error(ErrorCode::invalid_argument, "ScaLAPACK has no extents beyond 2^31-1");
+    tools::refuse("ScaLAPACK has no extents beyond 2^31-1");
 }
 
 int scalapack_intervals(const ScalapackDimension& mine, const ScalapackDimension& theirs,

@@ -36,9 +36,7 @@ class SizesBenchmark final : public Benchmark {
         for (std::uint64_t bytes = least; bytes <= most; bytes *= 4)
           if (bytes >= block_bytes)
             jobs.emplace_back([=, this] { measure(pattern, block_bytes, bytes); });
-    if (jobs.empty())
-      throw Error(ErrorCode::invalid_argument,
-                  "--most is below --least, or no size of a rank holds a block");
+    if (jobs.empty()) refuse("--most is below --least, or no size of a rank holds a block");
     return jobs;
   }
 

@@ -2,8 +2,8 @@
 #include "analysis.hpp"
 
 #include "exact.hpp"
+#include "tools/errors.hpp"
 #include "tools/schedules.hpp"
-#include <valet/error.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -18,9 +18,8 @@ std::vector<Heuristic> heuristics_of(const AnalysisOptions& options) {
   if (heuristics.empty()) heuristics.assign(all_heuristics().begin(), all_heuristics().end());
   for (const int interval : options.parking)
     if (interval < 0)
-      throw Error(ErrorCode::invalid_argument,
-                  "parking interval " + std::to_string(interval) +
-                      " is negative: give 0 for never or k for every k-th phase");
+      tools::refuse("parking interval ", interval,
+                    " is negative: give 0 for never or k for every k-th phase");
   return heuristics;
 }
 
@@ -51,9 +50,8 @@ Case analyse_cyclic(const Problem& problem) {
     const schedule::CyclicCounts run =
         schedule::count_actions(schedule::record_cyclic(problem.matrix, problem.free, order));
     if (run.volume != problem.matrix.volume())
-      throw Error(ErrorCode::internal, "the cyclic schedule is wrong: it moves " +
-                                           std::to_string(run.volume) + " of " +
-                                           std::to_string(problem.matrix.volume()) + " blocks");
+      tools::fail(ErrorCode::internal, "the cyclic schedule is wrong: it moves ", run.volume,
+                  " of ", problem.matrix.volume(), " blocks");
     cases.push_back({{"edge_order", to_string(order)},
                      {"actions", run.actions},
                      {"messages", run.messages},

@@ -8,7 +8,7 @@
 #include "problem.hpp"
 #include "scale.hpp"
 #include "tools/command_line.hpp"
-#include <valet/error.hpp>
+#include "tools/errors.hpp"
 
 #include <cstdio>
 #include <utility>
@@ -84,7 +84,7 @@ int sources_of(const Arguments& arguments) {
 }
 
 Problem source_of(const Arguments& arguments) {
-  if (sources_of(arguments) != 1) throw Error(ErrorCode::invalid_argument, one_source);
+  if (sources_of(arguments) != 1) tools::refuse(one_source);
   if (!arguments.graph.empty()) {
     const auto graph = read_matrix(arguments.graph, true);
     return hamiltonian_gadget(graph,
@@ -93,22 +93,20 @@ Problem source_of(const Arguments& arguments) {
   if (!arguments.pattern.name.empty()) return make_pattern(arguments.pattern);
   schedule::TransferMatrix matrix = read_matrix(arguments.matrix);
   if (arguments.free.empty())
-    throw Error(ErrorCode::invalid_argument,
-                "free slots are needed with a matrix: --free NUMBER or --free FILE");
+    tools::refuse("free slots are needed with a matrix: --free NUMBER or --free FILE");
   return {arguments.matrix, std::move(matrix), {}};
 }
 
 Problem problem_of(const Arguments& arguments) {
   Problem problem = source_of(arguments);
   if (!arguments.free.empty()) problem.free = read_free(arguments.free, problem.matrix.ranks());
-  if (arguments.scratch > schedule::most_blocks)
-    throw Error(ErrorCode::invalid_argument, "--scratch is more than 2^60 slots");
+  if (arguments.scratch > schedule::most_blocks) tools::refuse("--scratch is more than 2^60 slots");
   for (std::uint64_t& slots : problem.free) slots += arguments.scratch;
   return problem;
 }
 
 ScaleOptions scale_of(const Arguments& arguments) {
-  if (sources_of(arguments) != 0) throw Error(ErrorCode::invalid_argument, one_source);
+  if (sources_of(arguments) != 0) tools::refuse(one_source);
   ScaleOptions scale = arguments.scale;
   if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
   if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;

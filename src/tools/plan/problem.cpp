@@ -2,7 +2,6 @@
 #include "problem.hpp"
 
 #include "tools/text_file.hpp"
-#include <valet/error.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -12,6 +11,7 @@
 namespace valet::plan {
 namespace {
 
+using tools::refuse;
 using tools::TextFile;
 
 /// What the first lines of a Matrix Market file say.
@@ -32,12 +32,12 @@ Header read_header(TextFile& file, bool is_graph) {
   Header header;
   header.has_values = words[3] == "integer";
   header.is_symmetric = words[4] == "symmetric";
-  if (words[2] != "coordinate") file.fail("format '" + words[2] + "' is not read: coordinate is");
+  if (words[2] != "coordinate") file.fail("format '", words[2], "' is not read: coordinate is");
   if (!header.has_values && !(is_graph && words[3] == "pattern"))
-    file.fail("field '" + words[3] +
-              "' is not read: " + (is_graph ? "pattern and integer are" : "integer is"));
+    file.fail("field '", words[3],
+              "' is not read: ", (is_graph ? "pattern and integer are" : "integer is"));
   if (!header.is_symmetric && words[4] != "general")
-    file.fail("symmetry '" + words[4] + "' is not read: general and symmetric are");
+    file.fail("symmetry '", words[4], "' is not read: general and symmetric are");
 
   file.skip_comments("%");
   words = file.next_words();
@@ -47,7 +47,7 @@ Header read_header(TextFile& file, bool is_graph) {
   const std::uint64_t columns = file.number(words[1], "number of columns", 1, most);
   header.entries = file.number(words[2], "number of entries");
   if (rows != columns)
-    file.fail("the matrix is not square: " + words[0] + " rows and " + words[1] +
+    file.fail("the matrix is not square: ", words[0], " rows and ", words[1],
               " columns; both are the number of ranks");
   header.size = static_cast<std::uint32_t>(rows);
   return header;
@@ -55,10 +55,6 @@ Header read_header(TextFile& file, bool is_graph) {
 
 using schedule::TransferEntry;
 using schedule::TransferMatrix;
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 Problem of_all_pairs(const PatternOptions& options, std::uint32_t ranks, std::uint64_t blocks) {
   std::mt19937_64 random(options.seed);
@@ -82,10 +78,9 @@ Problem of_all_pairs(const PatternOptions& options, std::uint32_t ranks, std::ui
 Problem of_swaps(const PatternOptions& options, std::uint32_t ranks, std::uint64_t blocks,
                  std::uint64_t free) {
   if (ranks % 2 == 0 || ranks < 3)
-    refuse("pattern '" + options.name +
-           "' is for pairs of ranks and one more: give an odd number "
-           "of ranks from 3 on, not " +
-           std::to_string(ranks));
+    refuse("pattern '", options.name,
+           "' is for pairs of ranks and one more: give an odd number of ranks from 3 on, not ",
+           ranks);
   std::vector<TransferEntry> transfers;
   for (std::uint32_t rank = 0; rank + 1 < ranks; rank += 2) {
     transfers.push_back({rank, rank + 1, blocks});
@@ -108,12 +103,11 @@ void check_graph(const TransferMatrix& graph, std::uint32_t start) {
   const std::vector<std::uint32_t> degrees = in_degrees(graph);
   for (std::size_t vertex = 0; vertex < degrees.size(); ++vertex)
     if (degrees[vertex] == 0)
-      refuse("vertex " + std::to_string(vertex + 1) +
-             " has no edge into it: the graph has no Hamiltonian circuit");
+      refuse("vertex ", vertex + 1, " has no edge into it: the graph has no Hamiltonian circuit");
   if (start >= graph.ranks())
-    refuse("there is no vertex " + std::to_string(std::uint64_t{start} + 1) + " to start from");
+    refuse("there is no vertex ", std::uint64_t{start} + 1, " to start from");
   if (degrees[start] != 1)
-    refuse("start vertex " + std::to_string(start + 1) + " has " + std::to_string(degrees[start]) +
+    refuse("start vertex ", start + 1, " has ", degrees[start],
            " edges into it: it must be 1, or graphs without a Hamiltonian circuit pass, too");
 }
 
@@ -126,9 +120,7 @@ schedule::TransferMatrix read_matrix(const std::string& path, bool is_graph) {
   std::vector<schedule::TransferEntry> transfers;
   for (std::uint64_t entry = 0; entry < header.entries; ++entry) {
     const TextFile::Words words = file.next_words();
-    if (words.empty())
-      file.fail("the file ends after " + std::to_string(entry) + " of " +
-                std::to_string(header.entries) + " entries");
+    if (words.empty()) file.fail("the file ends after ", entry, " of ", header.entries, " entries");
     if (words.size() != words_per_line)
       file.fail(header.has_values ? "'row column blocks' is expected" : "'row column' is expected");
     const auto row = static_cast<std::uint32_t>(file.number(words[0], "row", 1, header.size) - 1);
@@ -140,7 +132,7 @@ schedule::TransferMatrix read_matrix(const std::string& path, bool is_graph) {
     if (header.is_symmetric && row != column) transfers.push_back({column, row, blocks});
   }
   if (!file.next_words().empty())
-    file.fail("there are more than the " + std::to_string(header.entries) + " entries announced");
+    file.fail("there are more than the ", header.entries, " entries announced");
   return {header.size, std::move(transfers)};
 }
 
@@ -155,12 +147,11 @@ std::vector<std::uint64_t> read_free(const std::string& text, std::uint32_t rank
   while (const auto words = file.next())
     for (const std::string& word : *words) {
       free.push_back(file.number(word, "number of free slots", 0, schedule::most_blocks));
-      if (free.size() > ranks)
-        file.fail("more numbers than the matrix has ranks, " + std::to_string(ranks));
+      if (free.size() > ranks) file.fail("more numbers than the matrix has ranks, ", ranks);
     }
   if (free.size() < ranks)
-    file.fail("the file ends after " + std::to_string(free.size()) +
-              " numbers, but the matrix has " + std::to_string(ranks) + " ranks");
+    file.fail("the file ends after ", free.size(), " numbers, but the matrix has ", ranks,
+              " ranks");
   return free;
 }
 
@@ -188,8 +179,8 @@ Problem make_pattern(const PatternOptions& options) {
   std::string known;
   for (const std::string& name : pattern_names()) known += (known.empty() ? "" : ", ") + name;
   if (options.name != "ring" && options.name != "transpose" && options.name != "random")
-    refuse("unknown pattern '" + options.name + "'; known: " + known);
-  if (ranks_or(8) < 2) refuse("pattern '" + options.name + "' needs 2 ranks at least");
+    refuse("unknown pattern '", options.name, "'; known: ", known);
+  if (ranks_or(8) < 2) refuse("pattern '", options.name, "' needs 2 ranks at least");
   return of_all_pairs(options, ranks_or(8), blocks_or(100));
 }
 

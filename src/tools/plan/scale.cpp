@@ -12,7 +12,7 @@
 #include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/stream_sizes.hpp"
-#include <valet/error.hpp>
+#include "tools/errors.hpp"
 #include <valet/ledger.hpp>
 
 #include <algorithm>
@@ -27,11 +27,8 @@
 namespace valet::plan {
 namespace {
 
+using tools::refuse;
 using Index = std::uint32_t;
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw Error(ErrorCode::invalid_argument, text);
-}
 
 constexpr std::uint32_t most_ranks = 1'000'000'000;  // distances are sums of two ranks, as int
 
@@ -153,27 +150,24 @@ tools::Case parts_of(const FootprintParts& parts) {
 
 void check(const ScaleOptions& options) {
   if (options.ranks < 2 || options.ranks > most_ranks)
-    refuse("--ranks is " + std::to_string(options.ranks) +
-           ": with --neighbours give a number of ranks from 2 to " + std::to_string(most_ranks));
+    refuse("--ranks is ", options.ranks, ": with --neighbours give a number of ranks from 2 to ",
+           most_ranks);
   if (options.neighbours >= options.ranks)
-    refuse("--neighbours is " + std::to_string(options.neighbours) + ", but of " +
-           std::to_string(options.ranks) + " ranks one has at most " +
-           std::to_string(options.ranks - 1) + " others: give fewer, or more --ranks");
+    refuse("--neighbours is ", options.neighbours, ", but of ", options.ranks,
+           " ranks one has at most ", options.ranks - 1, " others: give fewer, or more --ranks");
   if (options.neighbours % 2 != 0 && options.neighbours + 1 != options.ranks)
-    refuse("--neighbours is " + std::to_string(options.neighbours) +
-           ": half of them are ahead of a rank and half behind it; give an even number, or " +
-           std::to_string(options.ranks - 1) + " for all others");
+    refuse("--neighbours is ", options.neighbours,
+           ": half of them are ahead of a rank and half behind it; give an even number, or ",
+           options.ranks - 1, " for all others");
   if (options.blocks < options.neighbours || options.blocks > (std::uint64_t{1} << 31))
-    refuse("--blocks is " + std::to_string(options.blocks) +
+    refuse("--blocks is ", options.blocks,
            ": with --neighbours it is the number of blocks of a rank, at least one for each "
            "neighbour and at most 2^31");
   if (options.block_bytes == 0 || options.block_bytes > (std::uint64_t{1} << 40))
-    refuse("--block-bytes is " + std::to_string(options.block_bytes) +
-           ": give 1 byte to 2^40 bytes");
+    refuse("--block-bytes is ", options.block_bytes, ": give 1 byte to 2^40 bytes");
   if (options.budget_bytes < options.block_bytes)
-    refuse("--budget is " + std::to_string(options.budget_bytes) +
-           " bytes, less than a block: give at least --block-bytes, " +
-           std::to_string(options.block_bytes));
+    refuse("--budget is ", options.budget_bytes,
+           " bytes, less than a block: give at least --block-bytes, ", options.block_bytes);
   if (!(options.latency_seconds > 0) || !std::isfinite(options.latency_seconds))
     refuse("--latency must be seconds above 0, for example 2e-6");
   if (!(options.bandwidth > 0) || !std::isfinite(options.bandwidth))
@@ -252,7 +246,7 @@ tools::Case analyse(const ScaleOptions& options) {
   check(options);
   const Footprint footprint = footprint_of(options);
   if (!footprint.lands_in_order)
-    refuse("--budget is " + std::to_string(options.budget_bytes) +
+    refuse("--budget is ", options.budget_bytes,
            " bytes, too little for the blocks that wait for their slots: give more, or smaller "
            "--block-bytes");
   const PlanningTime time = planning_time(options);
