@@ -11,15 +11,15 @@
 #include "tools/schedules.hpp"
 #include <valet/dimension.hpp>
 #include <valet/mpi.hpp>
+#include <valet/zoltan/rebalancer.hpp>
 
 #include <zoltan.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <numeric>
-#include <stdexcept>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -71,28 +71,13 @@ struct Instance {
   }
 };
 
-/// The vertices that this rank offers to Zoltan: every rank a run of them.
+/// The vertices of a graph on their ranks: every rank offers a run of them to Zoltan.
 struct Offered {
   const Graph& graph;
   layout::Dimension layout;
 };
 
 inline const Offered& offered(void* data) { return *static_cast<const Offered*>(data); }
-
-inline int count_objects(void* data, int* error) {
-  *error = ZOLTAN_OK;
-  return static_cast<int>(offered(data).layout.local_extent(world_rank()));
-}
-
-inline void list_objects(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int, float*,
-                         int* error) {
-  const layout::Dimension& layout = offered(data).layout;
-  for (std::int64_t v = 0; v < layout.local_extent(world_rank()); ++v) {
-    *gids++ = static_cast<ZOLTAN_ID_TYPE>(layout.global_index(world_rank(), v));
-    *lids++ = static_cast<ZOLTAN_ID_TYPE>(v);
-  }
-  *error = ZOLTAN_OK;
-}
 
 inline void count_edges(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR,
                         int* edges, int* error) {
@@ -109,26 +94,6 @@ inline void list_edges(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLT
       *procs++ = offered(data).layout.owner(neighbour);
     }
   *error = ZOLTAN_OK;
-}
-
-struct Destroy {
-  void operator()(Zoltan_Struct* zoltan) const { Zoltan_Destroy(&zoltan); }
-};
-
-/// The part of each vertex that this rank offered.
-inline std::vector<int> own_parts(Zoltan_Struct* zoltan, std::size_t count) {
-  int changes = 0, gid_entries = 0, lid_entries = 0, imports = 0, exports = 0;
-  ZOLTAN_ID_PTR in_gids = nullptr, in_lids = nullptr, out_gids = nullptr, out_lids = nullptr;
-  int *in_procs = nullptr, *in_parts = nullptr, *out_procs = nullptr, *out_parts = nullptr;
-  const int code = Zoltan_LB_Partition(zoltan, &changes, &gid_entries, &lid_entries, &imports,
-                                       &in_gids, &in_lids, &in_procs, &in_parts, &exports,
-                                       &out_gids, &out_lids, &out_procs, &out_parts);
-  std::vector<int> parts(count, 0);
-  for (int k = 0; k < exports && code >= 0; ++k) parts[out_lids[k]] = out_parts[k];
-  Zoltan_LB_Free_Part(&in_gids, &in_lids, &in_procs, &in_parts);
-  Zoltan_LB_Free_Part(&out_gids, &out_lids, &out_procs, &out_parts);
-  if (code < 0) throw std::runtime_error("Zoltan_LB_Partition failed");
-  return parts;
 }
 
 /// One sweep of diffusion: from each part to each smaller one next to it a share of what it is
@@ -195,37 +160,33 @@ inline std::vector<std::uint64_t> overlapped_sizes(const Graph& graph,
 
 /// One of `part_count` parts for every vertex, by Zoltan's hypergraph partitioner. Collective over
 /// MPI_COMM_WORLD; every rank gets all.
-/// @throws std::runtime_error when Zoltan fails.
+/// @throws Error when Zoltan fails.
 inline std::vector<int> partition(const Graph& graph, int part_count, std::uint64_t seed) {
   const std::int64_t vertices = graph.vertices();
   const int ranks = world_size();
   Offered mine{graph, {vertices, (vertices + ranks - 1) / ranks, ranks}};
-  const std::unique_ptr<Zoltan_Struct, Destroy> zoltan(Zoltan_Create(MPI_COMM_WORLD));
-  const std::array<std::pair<const char*, std::string>, 7> parameters{
-      {{"DEBUG_LEVEL", "0"},
-       {"LB_METHOD", "GRAPH"},
-       {"GRAPH_PACKAGE", "PHG"},
-       {"LB_APPROACH", "PARTITION"},
-       {"RETURN_LISTS", "PARTS"},
-       {"NUM_GLOBAL_PARTS", std::to_string(part_count)},
-       {"SEED", std::to_string(seed)}}};
-  for (const auto& [name, value] : parameters)
-    if (Zoltan_Set_Param(zoltan.get(), name, value.c_str()) != ZOLTAN_OK)
-      throw std::runtime_error(std::string("Zoltan refuses ") + name + " " + value);
-  Zoltan_Set_Num_Obj_Fn(zoltan.get(), count_objects, &mine);
-  Zoltan_Set_Obj_List_Fn(zoltan.get(), list_objects, &mine);
-  Zoltan_Set_Num_Edges_Multi_Fn(zoltan.get(), count_edges, &mine);
-  Zoltan_Set_Edge_List_Multi_Fn(zoltan.get(), list_edges, &mine);
-  std::vector<int> counts, begins;
-  for (int rank = 0, begin = 0; rank < ranks; begin += counts[static_cast<std::size_t>(rank++)]) {
-    counts.push_back(static_cast<int>(mine.layout.local_extent(rank)));
-    begins.push_back(begin);
-  }
-  const std::vector<int> own = own_parts(
-      zoltan.get(), static_cast<std::size_t>(counts[static_cast<std::size_t>(world_rank())]));
+  std::vector<int> extents;
+  for (int rank = 0; rank < ranks; ++rank)
+    extents.push_back(static_cast<int>(mine.layout.local_extent(rank)));
+  const Counts counts(std::move(extents));
+  const auto self = static_cast<std::size_t>(world_rank());
+  std::vector<int> ids(static_cast<std::size_t>(counts.counts[self]));
+  std::iota(ids.begin(), ids.end(), counts.begins[self]);
+  zoltan::RebalancerOptions options{.method = "GRAPH", .imbalance_tolerance = 1.1};
+  options.parameters = {{"GRAPH_PACKAGE", "PHG"},
+                        {"LB_APPROACH", "PARTITION"},
+                        {"NUM_GLOBAL_PARTS", std::to_string(part_count)},
+                        {"SEED", std::to_string(seed)}};
+  zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  rebalancer.global_ids(zoltan::array_columns(ids.data(), ids.size(), 1));
+  Zoltan_Set_Num_Edges_Multi_Fn(rebalancer.handle(), count_edges, &mine);
+  Zoltan_Set_Edge_List_Multi_Fn(rebalancer.handle(), list_edges, &mine);
+  const zoltan::Partition partition = rebalancer.partition(ids.size());
+  const std::span<const int> own =
+      partition.parts().empty() ? partition.ranks() : partition.parts();
   std::vector<int> parts(graph.vertices());
-  MPI_Allgatherv(own.data(), static_cast<int>(own.size()), MPI_INT, parts.data(), counts.data(),
-                 begins.data(), MPI_INT, MPI_COMM_WORLD);
+  MPI_Allgatherv(own.data(), counts.counts[self], MPI_INT, parts.data(), counts.counts.data(),
+                 counts.begins.data(), MPI_INT, MPI_COMM_WORLD);
   return parts;
 }
 
@@ -287,7 +248,7 @@ inline std::vector<int> balance_overlap(const Graph& graph, const std::vector<in
 }
 
 /// `count` instances of each remap. Collective over MPI_COMM_WORLD; every rank gets all.
-/// @throws std::runtime_error when Zoltan fails.
+/// @throws Error when Zoltan fails.
 [[nodiscard]] inline std::vector<Instance> make_instances(const Graph& graph, int parts, int layers,
                                                           const std::vector<std::string>& remaps,
                                                           std::uint64_t count, std::uint64_t seed) {
