@@ -4,7 +4,6 @@
 #include "tools/errors.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -60,25 +59,17 @@ std::optional<std::string> carry_out(const std::vector<Move>& moves, std::size_t
   return std::nullopt;
 }
 
-/// The place of `destination` among the edges of `rank`: edges are offered by ascending place.
-std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank, std::uint32_t ranks,
-                         std::uint32_t destination) {
-  if (order == EdgeOrder::ascending) return destination;
-  return destination > rank ? destination - rank : destination + (ranks - rank);
-}
-
 /// A root that has the edges of all ranks at hand.
 class Recorder final : public CyclicLink {
  public:
   Recorder(const TransferMatrix& matrix, EdgeOrder order)
       : edges_(matrix.ranks()), next_(matrix.ranks(), 0), schedule_(matrix.ranks()) {
-    for (const TransferEntry& transfer : matrix.transfers())
+    for (const TransferEntry& transfer : matrix.transfers())  // by destination
       edges_[transfer.source].push_back({transfer.destination, transfer.blocks});
+    if (order == EdgeOrder::ascending) return;
     for (std::uint32_t rank = 0; rank < matrix.ranks(); ++rank)
-      std::sort(edges_[rank].begin(), edges_[rank].end(), [&](const Edge& a, const Edge& b) {
-        return edge_place(order, rank, matrix.ranks(), a.destination) <
-               edge_place(order, rank, matrix.ranks(), b.destination);
-      });
+      std::ranges::rotate(edges_[rank],
+                          std::ranges::upper_bound(edges_[rank], rank, {}, &Edge::destination));
   }
 
   [[nodiscard]] std::uint32_t edges(std::uint32_t rank) const {

@@ -16,9 +16,6 @@
 namespace valet::plan {
 namespace {
 
-constexpr const char* one_source =
-    "give exactly one of: a matrix file, --pattern, --graph, --neighbours";
-
 struct Arguments {
   std::string matrix;
   std::string graph;
@@ -77,14 +74,15 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
       {"--json", &arguments.json, "also write the results to this JSON file"}};
 }
 
-/// Redistributions that are given.
-int sources_of(const Arguments& arguments) {
-  return (arguments.matrix.empty() ? 0 : 1) + (arguments.pattern.name.empty() ? 0 : 1) +
-         (arguments.graph.empty() ? 0 : 1);
+void require_one_source(const Arguments& arguments) {
+  const int sources = (arguments.matrix.empty() ? 0 : 1) + (arguments.graph.empty() ? 0 : 1) +
+                      (arguments.pattern.name.empty() ? 0 : 1) +
+                      (arguments.scale.neighbours > 0 ? 1 : 0);
+  if (sources != 1)
+    tools::refuse("give exactly one of: a matrix file, --pattern, --graph, --neighbours");
 }
 
 Problem source_of(const Arguments& arguments) {
-  if (sources_of(arguments) != 1) tools::refuse(one_source);
   if (!arguments.graph.empty()) {
     const auto graph = read_matrix(arguments.graph, true);
     return hamiltonian_gadget(graph,
@@ -106,7 +104,6 @@ Problem problem_of(const Arguments& arguments) {
 }
 
 ScaleOptions scale_of(const Arguments& arguments) {
-  if (sources_of(arguments) != 0) tools::refuse(one_source);
   ScaleOptions scale = arguments.scale;
   if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
   if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;
@@ -114,6 +111,7 @@ ScaleOptions scale_of(const Arguments& arguments) {
 }
 
 void run(Arguments& arguments) {
+  require_one_source(arguments);
   tools::Case analysis;
   if (arguments.scale.neighbours > 0) {
     analysis = analyse(scale_of(arguments));

@@ -20,7 +20,6 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
-#include <string>
 #include <utility>
 #include <vector>
 
