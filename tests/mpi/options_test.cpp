@@ -3,7 +3,7 @@
 // cmake/mpi_options.sh: MPI really does what it is asked for. Each test runs in the environment
 // that the script prints, as CMakeLists.txt says.
 
-#include "bench/single_copy.hpp"
+#include "bench/measure.hpp"
 #include "testing.hpp"
 
 #include <linux/tcp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "patterns.hpp"
 
-#include "tools/bench/scatter_index.hpp"
+#include "tools/bench/measure.hpp"
 
 #include <algorithm>
 #include <array>

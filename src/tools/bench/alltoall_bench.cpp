@@ -105,7 +105,7 @@ class AlltoallBenchmark final : public Benchmark {
          {"ranks", world_size()},
          {"bytes", parse_bytes(bytes_)},
          {"memory", options.budget_bytes}},
-        [&] { return blocks.run(move); }, blocks.peer(), blocks.field(0));
+        [&] { return blocks.run(move); }, blocks.peer());
     Case& row = rows_.back();
     row["used"] = report.method;
     row["swaps"] = report.swaps;

@@ -2,11 +2,9 @@
 #include "benchmark.hpp"
 
 #include "schedule/methods.hpp"
-#include "single_copy.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 namespace valet::bench {
@@ -83,17 +81,7 @@ void Benchmark::take_turns(std::vector<Series>& all) {
     if (!reports[k].empty()) all[k].report = reports[k][middle_of(all[k].seconds)];
 }
 
-Report Benchmark::compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,
-                          const std::byte* blocks) {
-  return compare(
-      std::move(setting), [&] { return peer.run_warm(blocks); },
-      [&] { return peer.run_cold(blocks); }, valet);
-}
-
-Report Benchmark::compare(Case setting, const std::function<Outcome()>& warm,
-                          const std::function<Outcome()>& cold,
-                          const std::function<Outcome()>& valet) {
-  std::vector<Series> all{{"warm", warm}, {"cold", cold}, {"valet", valet}};
+Report Benchmark::compare(Case setting, std::vector<Series> all) {
   take_turns(all);
   const Report& report = all[2].report;
   const double seconds = median(all[2].seconds);
@@ -113,9 +101,8 @@ Report Benchmark::compare(Case setting, const std::function<Outcome()>& warm,
 }
 
 void Benchmark::compare(const Case& setting, std::vector<Series> all, Alltoallv& peer,
-                        const std::byte* blocks,
                         const std::function<void(Case& row, const Report& report)>& detail) {
-  all.push_back({"alltoallv", [&] { return peer.run_warm(blocks); }});
+  all.push_back({"alltoallv", [&] { return peer.run_warm(); }});
   take_turns(all);
   all.back().report.peak_extra_bytes = largest_of_ranks(peer.bytes());
   const double peer_seconds = median(all.back().seconds);

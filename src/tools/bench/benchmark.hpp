@@ -9,7 +9,6 @@
 #include <valet/options.hpp>
 #include <valet/report.hpp>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -57,19 +56,15 @@ using Jobs = std::vector<std::function<void()>>;
 
 /// job(value, ...) for all combinations of values of the lists; the last list runs fastest.
 template <class Job>
-void add_jobs(Jobs& jobs, const Job& job) {
-  jobs.emplace_back(job);
+[[nodiscard]] Jobs jobs_of(const Job& job) {
+  return {job};
 }
 template <class Job, class List, class... Lists>
-void add_jobs(Jobs& jobs, const Job& job, const List& list, const Lists&... others) {
-  for (const auto& value : list)
-    add_jobs(
-        jobs, [=](const auto&... rest) { job(value, rest...); }, others...);
-}
-template <class Job, class... Lists>
-[[nodiscard]] Jobs jobs_of(const Job& job, const Lists&... lists) {
+[[nodiscard]] Jobs jobs_of(const Job& job, const List& list, const Lists&... others) {
   Jobs jobs;
-  add_jobs(jobs, job, lists...);
+  for (const auto& value : list)
+    for (auto& one : jobs_of([=](const auto&... rest) { job(value, rest...); }, others...))
+      jobs.push_back(std::move(one));
   return jobs;
 }
 
@@ -78,8 +73,8 @@ class Benchmark {
  public:
   virtual ~Benchmark() = default;
 
-  [[nodiscard]] const char* name() const { return name_; }
-  [[nodiscard]] const char* description() const { return description_; }
+  const char* const name;
+  const char* const description;
   /// All options; they are set before run().
   std::vector<Option> options();
   /// Measures, prints a table and writes it to a file. Whether all results were what they had to
@@ -89,8 +84,8 @@ class Benchmark {
 
  protected:
   /// @param repeat  Default of --repeat.
-  Benchmark(const char* name, const char* description, int repeat)
-      : repeat_(repeat), name_(name), description_(description) {}
+  Benchmark(const char* called, const char* about, int repeat)
+      : name(called), description(about), repeat_(repeat) {}
 
   Option memory_option();
   /// For methods that move blocks.
@@ -112,16 +107,16 @@ class Benchmark {
   void take_turns(std::vector<Series>& all);
   /// Lets Valet take turns with a peer, whose buffers are at hand or must be allocated first, and
   /// adds a row: `setting`, then what was measured. Returns the report of Valet.
-  Report compare(Case setting, const std::function<Outcome()>& warm,
-                 const std::function<Outcome()>& cold, const std::function<Outcome()>& valet);
-  /// The same with MPI_Alltoallv of `blocks`.
-  Report compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,
-                 const std::byte* blocks);
-  /// Lets all series take turns with MPI_Alltoallv of `blocks`, and adds a row for each.
+  template <class Peer>
+  Report compare(Case setting, const std::function<Outcome()>& valet, Peer& peer) {
+    return compare(std::move(setting), {{"warm", [&] { return peer.run_warm(); }},
+                                        {"cold", [&] { return peer.run_cold(); }},
+                                        {"valet", valet}});
+  }
+  /// Lets all series take turns with MPI_Alltoallv, and adds a row for each.
   /// @param setting  The first keys of all rows, "method" among them.
   /// @param detail   detail(row, report) adds what the experiment shows.
   void compare(const Case& setting, std::vector<Series> all, Alltoallv& peer,
-               const std::byte* blocks,
                const std::function<void(Case& row, const Report& report)>& detail);
   /// To --memory and --share-memory.
   template <class AnyOptions>
@@ -143,8 +138,9 @@ class Benchmark {
   std::vector<Case> rows_;
 
  private:
-  const char* name_;
-  const char* description_;
+  /// @param all  The peer with its buffers at hand and without, and Valet.
+  Report compare(Case setting, std::vector<Series> all);
+
   std::string json_;
   observe::ProgressBar bar_;
 };

@@ -2,7 +2,6 @@
 #include "block_comparison.hpp"
 
 #include "base/names.hpp"
-#include "scatter_index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -103,7 +102,7 @@ BlockComparison::BlockComparison(Map map, const std::vector<std::size_t>& field_
       memory_(allocate(map_.slots * block_bytes_)),
       addresses_(addresses_of(map_)),
       ranks_(ranks_of(addresses_)),
-      peer_(ranks_, block_bytes_) {
+      peer_(ranks_, block_bytes_, memory_.get()) {
   std::byte* next = memory_.get();
   for (const std::size_t bytes : field_bytes) {
     fields_.push_back({next, bytes});

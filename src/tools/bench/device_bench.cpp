@@ -34,39 +34,26 @@ void freed(Kokkos::Tools::SpaceHandle space, const char*, const void*, std::uint
   use.now -= std::min(use.now, bytes);
 }
 
-/// What Kokkos allocates on this rank while one of these lives, by memory space: every View and
-/// every block of kokkos_malloc, with any back end. Memory that a device driver takes for itself is
-/// not in it. One at a time, after Kokkos::initialize().
-class KokkosMemory {
- public:
-  KokkosMemory() {
-    uses().clear();
-    Kokkos::Tools::Experimental::set_allocate_data_callback(allocated);
-    Kokkos::Tools::Experimental::set_deallocate_data_callback(freed);
-  }
-  KokkosMemory(const KokkosMemory&) = delete;
-  KokkosMemory& operator=(const KokkosMemory&) = delete;
-  ~KokkosMemory() {
-    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
-    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
-  }
-
-  /// High-water marks start again, at what is allocated now.
-  static void restart() {
-    for (auto& [space, use] : uses()) use.most = use.now;
-  }
-  /// The most bytes that were allocated at a time since restart().
-  [[nodiscard]] static std::uint64_t most_in(const std::string& space) {
-    return uses()[space].most;
-  }
-  /// The same in all other spaces, each at its own time.
-  [[nodiscard]] static std::uint64_t most_outside(const std::string& space) {
-    std::uint64_t sum = 0;
-    for (const auto& [name, use] : uses())
-      if (name != space) sum += use.most;
-    return sum;
-  }
-};
+/// Counts what Kokkos allocates on this rank from now on, by memory space: every View and every
+/// block of kokkos_malloc, with any back end. Memory that a device driver takes for itself is not
+/// in it. After Kokkos::initialize().
+void count_allocations() {
+  Kokkos::Tools::Experimental::set_allocate_data_callback(allocated);
+  Kokkos::Tools::Experimental::set_deallocate_data_callback(freed);
+}
+/// High-water marks start again, at what is allocated now.
+void restart_marks() {
+  for (auto& [space, use] : uses()) use.most = use.now;
+}
+/// The most bytes that were allocated at a time since then.
+std::uint64_t most_in(const std::string& space) { return uses()[space].most; }
+/// The same in all other spaces, each at its own time.
+std::uint64_t most_outside(const std::string& space) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, use] : uses())
+    if (name != space) sum += use.most;
+  return sum;
+}
 
 /// One rank's blocks, and the ways to bring them to their ranks, which take turns. Collective.
 class DeviceComparison {
@@ -91,7 +78,7 @@ class DeviceComparison {
   /// The second execution of a plan, whose scratch is at hand.
   Outcome execute_again() {
     const BlockStorage storage = arrays_.storage();
-    KokkosMemory::restart();
+    restart_marks();
     write_blocks(arrays_, world_rank(), blocks_);
     Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, blocks_, ranks_, options_);
     execute(plan, storage);
@@ -122,7 +109,7 @@ class DeviceComparison {
   /// @param move  Returns the report of this rank.
   template <class Move>
   Outcome measure(const Move& move) {
-    KokkosMemory::restart();
+    restart_marks();
     write_blocks(arrays_, world_rank(), blocks_);
     Report report;
     const double seconds = slowest_seconds([&] { report = move(); });
@@ -134,7 +121,7 @@ class DeviceComparison {
   /// which blocks go where it finds out like Valet. They are freed again: the ways share a device.
   template <class MakePeer>
   Outcome out_of_place(const MakePeer& make_peer) {
-    KokkosMemory::restart();
+    restart_marks();
     const BlockArrays second = make_arrays(kind_, blocks_);
     write_blocks(second, world_rank() + world_size(), blocks_);
     write_blocks(arrays_, world_rank(), blocks_);
@@ -194,7 +181,7 @@ class DeviceBenchmark final : public Benchmark {
       for (const std::string& to : to_)
         for (const std::string& size : sizes_) jobs.push_back(job(pattern, to, parse_bytes(size)));
     kokkos_.emplace();
-    kokkos_memory_.emplace();
+    count_allocations();
     if (world_rank() == 0)
       std::printf("Kernels on %s, blocks in %s, staged in %s\n", Space::name(),
                   DeviceMemory::name(), HostStaging::name());
@@ -219,8 +206,8 @@ class DeviceBenchmark final : public Benchmark {
     const auto noted = [&](Memory& most, auto&& way) {
       return [&, way] {
         Outcome outcome = way();
-        most.device = sum_of_ranks(KokkosMemory::most_in(DeviceMemory::name()));
-        most.elsewhere = sum_of_ranks(KokkosMemory::most_outside(DeviceMemory::name()));
+        most.device = sum_of_ranks(most_in(DeviceMemory::name()));
+        most.elsewhere = sum_of_ranks(most_outside(DeviceMemory::name()));
         return outcome;
       };
     };
@@ -260,9 +247,7 @@ class DeviceBenchmark final : public Benchmark {
     std::uint64_t elsewhere = 0;
   };
 
-  // Before all that is of Kokkos, which goes first.
   std::optional<Kokkos::ScopeGuard> kokkos_;
-  std::optional<KokkosMemory> kokkos_memory_;
   std::vector<std::string> patterns_{"particles", "patches"};
   std::vector<std::string> to_{"next"};
   std::vector<std::string> sizes_{"64M"};

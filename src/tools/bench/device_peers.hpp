@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -22,34 +21,29 @@ namespace valet::bench {
 /// Collective.
 struct Shipment {
   explicit Shipment(const std::vector<int>& destinations)
-      : send_counts(static_cast<std::size_t>(world_size()), 0), receive_counts(send_counts) {
-    const auto self = static_cast<std::size_t>(world_rank());
-    for (const int rank : destinations) ++send_counts[static_cast<std::size_t>(rank)];
-    std::vector<std::uint32_t> stays(send_counts[self]);
-    send_counts[self] = 0;
-    std::vector<std::uint64_t> next(send_counts.size(), 0);
-    std::partial_sum(send_counts.begin(), send_counts.end() - 1, next.begin() + 1);
-    std::vector<std::uint32_t> leaves(next.back() + send_counts.back());
-    std::size_t kept = 0;
-    for (std::size_t slot = 0; slot < destinations.size(); ++slot) {
-      const auto rank = static_cast<std::size_t>(destinations[slot]);
-      (rank == self ? stays[kept++] : leaves[next[rank]++]) = static_cast<std::uint32_t>(slot);
-    }
+      : sends(counts_of(destinations)), receives(arriving(sends)) {
+    std::vector<std::uint32_t> leaves(sends.all()), stays;
+    std::vector<int> next = sends.begins;
+    for (std::uint32_t slot = 0; slot < destinations.size(); ++slot)
+      if (destinations[slot] == world_rank())
+        stays.push_back(slot);
+      else
+        leaves[static_cast<std::size_t>(next[static_cast<std::size_t>(destinations[slot])]++)] =
+            slot;
     leaving = on_device(leaves);
     staying = on_device(stays);
-    const std::uint64_t* const sends = send_counts.data();
-    std::uint64_t* const receives = receive_counts.data();
-    MPI_Alltoall(sends, 1, MPI_UINT64_T, receives, 1, MPI_UINT64_T, MPI_COMM_WORLD);
-    arriving = std::accumulate(receive_counts.begin(), receive_counts.end(), std::uint64_t{0});
   }
 
+  Counts sends, receives;  ///< without those that stay
   SlotList leaving;
   SlotList staying;
-  std::vector<std::uint64_t> send_counts;     ///< by rank
-  std::vector<std::uint64_t> receive_counts;  ///< by rank
-  std::uint64_t arriving = 0;                 ///< blocks of all ranks
 
  private:
+  static Counts counts_of(const std::vector<int>& destinations) {
+    std::vector<std::uint64_t> counts = count_by_rank(destinations);
+    counts[static_cast<std::size_t>(world_rank())] = 0;
+    return Counts(counts);
+  }
   static SlotList on_device(const std::vector<std::uint32_t>& slots) {
     using HostSlots = Kokkos::View<const std::uint32_t*, Kokkos::HostSpace,
                                    Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -120,8 +114,8 @@ class StagedPipeline {
 
   /// Collective. Blocks that stay come first in `to`, then those of the other ranks.
   void run(const BlockArrays& from, const Shipment& shipment, const BlockArrays& to) {
-    const auto sends = chunks(shipment.send_counts, Way::out, 0);
-    const auto receives = chunks(shipment.receive_counts, Way::in, shipment.staying.extent(0));
+    const auto sends = chunks(shipment.sends, Way::out, 0);
+    const auto receives = chunks(shipment.receives, Way::in, shipment.staying.extent(0));
     std::array<MPI_Request, chunks_a_way + 1> requests;
     requests.fill(MPI_REQUEST_NULL);
     constexpr std::size_t receive = chunks_a_way;  // the others are the buffers that are being sent
@@ -157,18 +151,18 @@ class StagedPipeline {
   enum class Way { out, in };
 
   /// In the order of the distance between the ranks, so that no rank is everyone's first.
-  [[nodiscard]] std::vector<Chunk> chunks(const std::vector<std::uint64_t>& counts, Way way,
+  [[nodiscard]] std::vector<Chunk> chunks(const Counts& blocks, Way way,
                                           std::uint64_t first_slot) const {
-    const std::size_t ranks = counts.size();
+    const std::size_t ranks = blocks.counts.size();
     const auto self = static_cast<std::size_t>(world_rank());
-    std::vector<std::uint64_t> first(ranks, first_slot);
-    for (std::size_t r = 1; r < ranks; ++r) first[r] = first[r - 1] + counts[r - 1];
     std::vector<Chunk> chunks;
     for (std::size_t distance = 1; distance < ranks; ++distance) {
       const std::size_t rank = (self + (way == Way::out ? distance : ranks - distance)) % ranks;
-      for (std::uint64_t done = 0; done < counts[rank]; done += chunk_blocks_)
-        chunks.push_back({static_cast<int>(rank), first[rank] + done,
-                          std::min(chunk_blocks_, counts[rank] - done)});
+      const auto count = static_cast<std::uint64_t>(blocks.counts[rank]);
+      const std::uint64_t first = first_slot + static_cast<std::uint64_t>(blocks.begins[rank]);
+      for (std::uint64_t done = 0; done < count; done += chunk_blocks_)
+        chunks.push_back(
+            {static_cast<int>(rank), first + done, std::min(chunk_blocks_, count - done)});
     }
     return chunks;
   }
@@ -206,7 +200,7 @@ class FullBuffers {
   FullBuffers(BlockKind kind, const Shipment& shipment)
       : block_words_(words_of(kind)),
         out_(shipment.leaving.extent(0) * block_words_),
-        in_(shipment.arriving * block_words_),
+        in_(shipment.receives.all() * block_words_),
         block_(block_words_ * sizeof(Word)) {}
 
   /// Collective. Blocks are where StagedPipeline::run() brings them, in the order of their ranks.
@@ -217,10 +211,10 @@ class FullBuffers {
     out_.to_host(space, leaving * block_words_);
     space.fence();
     keep(space, from, shipment.staying, to);
-    alltoallv(out_.staged(), Counts(shipment.send_counts), in_.staged(),
-              Counts(shipment.receive_counts), block_.get());
-    in_.to_device(space, shipment.arriving * block_words_);
-    scatter(space, in_.on_device(), shipment.arriving, to, shipment.staying.extent(0));
+    alltoallv(out_.staged(), shipment.sends, in_.staged(), shipment.receives, block_.get());
+    const std::uint64_t arriving = shipment.receives.all();
+    in_.to_device(space, arriving * block_words_);
+    scatter(space, in_.on_device(), arriving, to, shipment.staying.extent(0));
     space.fence();
   }
 

@@ -50,8 +50,8 @@ class ExchangeBenchmark final : public Benchmark {
              {"block_bytes", block_bytes_},
              {"free", free_},
              {"memory", options.budget_bytes}},
-            blocks.migration(options, map_ == "slots" ? Places::slots : Places::any), blocks.peer(),
-            blocks.field(0));
+            blocks.migration(options, map_ == "slots" ? Places::slots : Places::any),
+            blocks.peer());
   }
 
   std::vector<std::string> patterns_{"ring"};

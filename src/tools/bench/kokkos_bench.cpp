@@ -70,8 +70,8 @@ class KokkosBenchmark final : public Benchmark {
     std::vector<std::uint64_t> leaving(static_cast<std::size_t>(world_size()), 0);
     auto& to_next = leaving[static_cast<std::size_t>(next)];
     to_next = static_cast<std::uint64_t>(leave_ * static_cast<double>(particles_));
-    Alltoallv peer(leaving, particle_bytes);
     const std::vector<std::byte> packed(to_next * particle_bytes);
+    Alltoallv peer(leaving, particle_bytes, packed.data());
     compare(
         {{"pattern", "particles"},
          {"method", method},
@@ -83,7 +83,7 @@ class KokkosBenchmark final : public Benchmark {
          {"free", 0},
          {"memory", options.budget_bytes},
          {"leave", leave_}},
-        [&] { return blocks.run(move); }, peer, packed.data());
+        [&] { return blocks.run(move); }, peer);
   }
 
   std::optional<Kokkos::ScopeGuard> kokkos_;

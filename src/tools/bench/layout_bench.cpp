@@ -104,15 +104,15 @@ class LayoutMove {
       : from_{from},
         to_{to},
         options_(options),
-        peer_(shared_elements(from, to), sizeof(double)),
         source_(elements(from)),
+        peer_(shared_elements(from, to), sizeof(double), source_.data()),
         target_(elements(to)),
         array_(std::max(source_.size(), target_.size())) {
     pdgemr2d_ = make_pdgemr2d(from, to);
     for_each(from, [&](std::size_t at, double number) { source_[at] = number; });
   }
 
-  Outcome run_alltoallv() { return peer_.run_warm(std::as_bytes(std::span(source_)).data()); }
+  Outcome run_alltoallv() { return peer_.run_warm(); }
   [[nodiscard]] bool has_pdgemr2d() const { return pdgemr2d_ != nullptr; }
   Outcome run_pdgemr2d() {
     std::ranges::fill(target_, -1.0);
@@ -158,8 +158,9 @@ class LayoutMove {
   GridLayout from_, to_;
   LayoutOptions options_;
   Pdgemr2d pdgemr2d_;
+  std::vector<double> source_;
   Alltoallv peer_;
-  std::vector<double> source_, target_, array_;
+  std::vector<double> target_, array_;
 };
 
 class LayoutBenchmark final : public Benchmark {

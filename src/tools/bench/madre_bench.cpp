@@ -57,8 +57,8 @@ schedule::TransferMatrix transfers_of(const Map& map, int processes) {
 /// The schedules of an experiment for any number of processes, counted without data: what the paper
 /// explains its times with. Rows for the parking algorithm ("phased": first fit, parking at every
 /// phase) and the cyclic scheduler with either order of edges. Each process has one block of
-/// scratch beside its free slots. Keys: processes, blocks, free, method, phases (of CYCLIC the
-/// steps of its critical path), messages, volume (over T), lower and upper (bounds of phases).
+/// scratch beside its free slots. The phases of CYCLIC are the steps of its critical path, volume
+/// is over T.
 std::vector<Case> count_schedules(Pattern pattern, std::uint64_t slots, std::uint64_t free,
                                   int processes) {
   const Map map = make_map(pattern, slots, free, processes);
@@ -147,10 +147,10 @@ class MadreBenchmark final : public Benchmark {
   void measure(int number, Pattern pattern, std::uint64_t free) {
     BlockComparison blocks(make_map(pattern, slots_, free), {block_bytes_});
     std::vector<Series> all;
-    for (auto [name, options] : all_ways()) {
+    for (auto [method, options] : all_ways()) {
       set_common(options);
-      if (methods_.empty() || std::ranges::count(methods_, name) > 0)
-        all.push_back({name, blocks.migration(options, Places::slots)});
+      if (methods_.empty() || std::ranges::count(methods_, method) > 0)
+        all.push_back({method, blocks.migration(options, Places::slots)});
     }
     compare({{"experiment", number},
              {"method", ""},
@@ -159,7 +159,7 @@ class MadreBenchmark final : public Benchmark {
              {"block_bytes", block_bytes_},
              {"free", free},
              {"memory", parse_bytes(memory_)}},
-            all, blocks.peer(), blocks.field(0),
+            all, blocks.peer(),
             [](Case& row, const Report& report) { row["local_copies"] = report.local_copies; });
   }
 

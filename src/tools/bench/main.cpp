@@ -31,8 +31,8 @@ int run(int argc, char** argv) {
   for (const auto& make : all_benchmarks) {
     benchmarks.push_back(make());
     Benchmark& one = *benchmarks.back();
-    commands.push_back({one.name(), one.description(), one.options(),
-                        [&one, &verified] { verified = one.run(); }});
+    commands.push_back(
+        {one.name, one.description, one.options(), [&one, &verified] { verified = one.run(); }});
   }
   try {
     tools::run_command_line(

@@ -15,12 +15,6 @@ std::vector<int> as_counts(const std::vector<std::uint64_t>& blocks) {
   return counts;
 }
 
-std::vector<std::uint64_t> count_by_rank(std::span<const int> destinations) {
-  std::vector<std::uint64_t> counts(static_cast<std::size_t>(world_size()), 0);
-  for (const int rank : destinations) ++counts[static_cast<std::size_t>(rank)];
-  return counts;
-}
-
 }  // namespace
 
 int world_rank() {
@@ -82,6 +76,12 @@ Counts::Counts(std::vector<int> of_ranks) : counts(std::move(of_ranks)), begins(
 
 Counts::Counts(const std::vector<std::uint64_t>& of_ranks) : Counts(as_counts(of_ranks)) {}
 
+std::vector<std::uint64_t> count_by_rank(std::span<const int> destinations) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(world_size()), 0);
+  for (const int rank : destinations) ++counts[static_cast<std::size_t>(rank)];
+  return counts;
+}
+
 Counts arriving(const Counts& leaving) {
   std::vector<int> counts(leaving.counts.size());
   MPI_Alltoall(leaving.counts.data(), 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
@@ -99,36 +99,38 @@ BlockType::BlockType(std::size_t bytes) {
   MPI_Type_commit(&type_);
 }
 
-Alltoallv::Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes)
+Alltoallv::Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes,
+                     const void* blocks)
     : block_bytes_(block_bytes),
+      blocks_(static_cast<const std::byte*>(blocks)),
       block_(block_bytes),
       leaving_(send_blocks),
       coming_(arriving(leaving_)) {}
 
-Alltoallv::Alltoallv(std::span<const int> destinations, std::size_t block_bytes)
-    : Alltoallv(count_by_rank(destinations), block_bytes) {
+Alltoallv::Alltoallv(std::span<const int> destinations, std::size_t block_bytes, const void* blocks)
+    : Alltoallv(count_by_rank(destinations), block_bytes, blocks) {
   if (!on_all_ranks(std::ranges::is_sorted(destinations))) unpacked_ = destinations;
 }
 
-double Alltoallv::run_warm(const std::byte* blocks) {
+double Alltoallv::run_warm() {
   if (warm_.received == nullptr) {
     warm_ = make_buffers();
-    exchange(blocks, warm_);  // touches every page
+    exchange(warm_);  // touches every page
   }
-  return slowest_seconds([&] { exchange(blocks, warm_); });
+  return slowest_seconds([&] { exchange(warm_); });
 }
 
-double Alltoallv::run_cold(const std::byte* blocks) const {
-  return slowest_seconds([&] { exchange(blocks, make_buffers()); });
+double Alltoallv::run_cold() const {
+  return slowest_seconds([&] { exchange(make_buffers()); });
 }
 
-void Alltoallv::exchange(const std::byte* blocks, const Buffers& buffers) const {
-  const std::byte* packed = blocks;
+void Alltoallv::exchange(const Buffers& buffers) const {
+  const std::byte* packed = blocks_;
   if (!unpacked_.empty()) {
     std::vector<int> next = leaving_.begins;
     for (std::size_t k = 0; k < unpacked_.size(); ++k) {
       const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(unpacked_[k])]++);
-      std::memcpy(buffers.packed.get() + place * block_bytes_, blocks + k * block_bytes_,
+      std::memcpy(buffers.packed.get() + place * block_bytes_, blocks_ + k * block_bytes_,
                   block_bytes_);
     }
     packed = buffers.packed.get();

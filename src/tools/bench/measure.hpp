@@ -7,12 +7,14 @@
 #include <valet/mpi.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,6 +32,12 @@ namespace valet::bench {
 /// The largest of what the ranks have.
 [[nodiscard]] double slowest(double seconds);
 
+/// How often this process has read or written the memory of another one with CMA, cross-memory
+/// attach [local]. KNEM and XPMEM, which MPI can use instead where their kernel modules are loaded,
+/// are not counted; nor is libfabric, which does not call the C library for it.
+/// Nothing if it cannot be known, because MPI does not find the functions that count.
+[[nodiscard]] std::optional<std::uint64_t> single_copy_calls();
+
 [[nodiscard]] double median(std::vector<double> values);
 /// Which of the values is the median, or the lower one of two in the middle. Not empty.
 [[nodiscard]] std::size_t middle_of(const std::vector<double>& values);
@@ -39,6 +47,27 @@ namespace valet::bench {
   std::uint64_t mixed = (number + 1) * 0x9E3779B97F4A7C15ULL;
   mixed ^= mixed >> 31;
   return mixed * 0xBF58476D1CE4E5B9ULL;
+}
+
+/// A bijection of [0, size) that looks random: a Feistel network on the next even number of bits,
+/// walked until it falls into the range. So no rank needs the global map.
+[[nodiscard]] inline std::uint64_t scatter_index(std::uint64_t index, std::uint64_t size) {
+  if (size < 2) return index;
+  const int half_bits = (static_cast<int>(std::bit_width(size - 1)) + 1) / 2;
+  const std::uint64_t half_mask = (std::uint64_t{1} << half_bits) - 1;
+  do {
+    std::uint64_t left = index >> half_bits;
+    std::uint64_t right = index & half_mask;
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+      std::uint64_t mixed = (right + round * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+      mixed ^= mixed >> 29;
+      const std::uint64_t next = left ^ (mixed & half_mask);
+      left = right;
+      right = next;
+    }
+    index = left << half_bits | right;
+  } while (index >= size);
+  return index;
 }
 
 /// The bytes of a block: a word of its own, and words that follow from it and from their place.
@@ -90,6 +119,8 @@ struct Counts {
   }
   std::vector<int> counts, begins;
 };
+/// How many of the destinations each rank is.
+[[nodiscard]] std::vector<std::uint64_t> count_by_rank(std::span<const int> destinations);
 /// What comes from each rank where this leaves. Collective over MPI_COMM_WORLD, as the next one.
 [[nodiscard]] Counts arriving(const Counts& leaving);
 void alltoallv(const void* from, const Counts& leaving, void* to, const Counts& coming,
@@ -114,15 +145,17 @@ class Alltoallv {
  public:
   /// Blocks in the order of their ranks.
   /// @param send_blocks  For each rank, blocks that this rank sends to it, itself included.
-  Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes);
+  /// @param blocks       Must outlive this, as what follows.
+  Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes,
+            const void* blocks);
   /// Blocks in any order; packed first unless all ranks have them in the order of their ranks.
-  /// @param destinations  Rank of each block; must outlive this.
-  Alltoallv(std::span<const int> destinations, std::size_t block_bytes);
+  /// @param destinations  Rank of each block.
+  Alltoallv(std::span<const int> destinations, std::size_t block_bytes, const void* blocks);
 
   /// Into a buffer that is at hand and has been touched.
-  double run_warm(const std::byte* blocks);
+  double run_warm();
   /// The same when nothing is at hand: buffers are allocated, and given back.
-  double run_cold(const std::byte* blocks) const;
+  double run_cold() const;
   /// Bytes of the buffers of run_warm() on this rank.
   [[nodiscard]] std::uint64_t bytes() const { return received_bytes() + packed_bytes(); }
 
@@ -135,9 +168,10 @@ class Alltoallv {
   [[nodiscard]] Buffers make_buffers() const {
     return {allocate(received_bytes()), allocate(packed_bytes())};
   }
-  void exchange(const std::byte* blocks, const Buffers& buffers) const;
+  void exchange(const Buffers& buffers) const;
 
   std::size_t block_bytes_;
+  const std::byte* blocks_;
   BlockType block_;
   Counts leaving_, coming_;
   std::span<const int> unpacked_;  ///< destinations of blocks in any order

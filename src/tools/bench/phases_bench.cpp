@@ -226,7 +226,7 @@ class PhasesBenchmark final : public Benchmark {
              {"moved", matrix.volume()},
              {"part", part},
              {"free", memory}},
-            all, blocks.peer(), blocks.field(0), [](Case& row, const Report& report) {
+            all, blocks.peer(), [](Case& row, const Report& report) {
               row["waited"] = report.detours;
               row["seconds_gather"] = report.gather_seconds;
               row["seconds_solve"] = report.solve_seconds;

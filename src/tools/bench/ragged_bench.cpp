@@ -52,8 +52,7 @@ class RaggedBenchmark final : public Benchmark {
          {"blocks", blocks.lengths().size()},
          {"alignment", alignment_},
          {"memory", options.budget_bytes}},
-        [&] { return peer.run_warm(); }, [&] { return peer.run_cold(); },
-        [&] { return migration(blocks, arena.get(), options); });
+        [&] { return migration(blocks, arena.get(), options); }, peer);
   }
 
   /// The blocks are back where they were, for whoever comes next.

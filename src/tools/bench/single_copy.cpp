@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "single_copy.hpp"
+#include "measure.hpp"
 
 #if defined(__linux__)
 #include <atomic>

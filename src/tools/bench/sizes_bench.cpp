@@ -56,7 +56,7 @@ class SizesBenchmark final : public Benchmark {
              {"blocks", blocks},
              {"block_bytes", block_bytes},
              {"memory", options.budget_bytes}},
-            std::move(all), comparison.peer(), comparison.field(0),
+            std::move(all), comparison.peer(),
             [](Case& row, const Report& report) { row["seconds_plan"] = report.plan_seconds; });
   }
 
