@@ -18,18 +18,12 @@ namespace {
 /// What a vertex carries in the paper: eight doubles.
 constexpr std::size_t block_bytes = 8 * sizeof(double);
 
-/// A way to make phases.
-struct Phasing {
-  Heuristic heuristic = Heuristic::first_fit;
-  int parking = 0;
-  Scheduler scheduler = Scheduler::distributed;
-
-  [[nodiscard]] std::string name() const {
-    return to_string(heuristic) +
-           std::string(scheduler == Scheduler::centralized ? "-centralized" : "") +
-           (parking > 0 ? "-parking" + std::to_string(parking) : "");
-  }
-};
+/// The name of a way to make phases.
+std::string name_of(const PhasedOptions& phasing) {
+  return to_string(phasing.heuristic) +
+         std::string(phasing.scheduler == Scheduler::centralized ? "-centralized" : "") +
+         (phasing.parking > 0 ? "-parking" + std::to_string(phasing.parking) : "");
+}
 
 constexpr std::array numbers_of_schedule{"phases", "messages", "volume",
                                          "waited", "lower",    "upper"};
@@ -38,7 +32,7 @@ using Numbers = std::array<double, numbers_of_schedule.size()>;
 /// The schedule of a way to make phases: messages and volume over those of one phase, what waited
 /// over the volume.
 Numbers count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t memory,
-                       const Phasing& phasing, std::uint64_t seed) {
+                       const PhasedOptions& phasing, std::uint64_t seed) {
   const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
   const schedule::PhaseCounts counts = schedule::count_phases(
       matrix, free, {.heuristic = phasing.heuristic, .parking = phasing.parking, .seed = seed});
@@ -55,33 +49,33 @@ Numbers count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t mem
 
 /// What an experiment of A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited
 /// Memory", IEEE TPDS 15(7), 2004, section 7, carries out beside STREAM, which is in all of them.
-std::vector<Phasing> phasings_of(int experiment) {
-  std::vector<Phasing> phasings;
+std::vector<PhasedOptions> phasings_of(int experiment) {
+  std::vector<PhasedOptions> phasings;
   for (const Heuristic heuristic : all_heuristics()) {
     const bool random = heuristic == Heuristic::random || heuristic == Heuristic::fortune_wheel;
     const bool is_in_first = random || heuristic == Heuristic::first_fit;
     const bool is_in_second = heuristic != Heuristic::continuous;
     if (experiment == 3 || (experiment == 1 && is_in_first) || (experiment == 2 && is_in_second))
       phasings.push_back({heuristic});
-    if (experiment == 2 && is_in_second) phasings.push_back({heuristic, 1, Scheduler::centralized});
+    if (experiment == 2 && is_in_second) phasings.push_back({heuristic, Scheduler::centralized, 1});
   }
   if (experiment == 4)
-    for (const int parking : {0, 1, 2, 3}) phasings.push_back({Heuristic::fortune_wheel, parking});
+    for (const int parking : {0, 1, 2, 3})
+      phasings.push_back({.heuristic = Heuristic::fortune_wheel, .parking = parking});
   return phasings;
 }
 
 /// A row for every kind of instance, number of parts, memory and way to make phases, of Experiments
 /// 3 and 4, where the latter is counted for first fit, too: means over the instances, with the
-/// standard deviation and the extremes of the phases, and the bounds. Local. Keys: experiment,
-/// remap, parts, part, method, instances, phases, phases_deviation, phases_least, phases_most,
-/// messages and volume (over those of one phase), waited (over the volume), lower, upper.
+/// standard deviation and the extremes of the phases. Local.
 std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& instances,
                                   const std::vector<std::uint64_t>& parts_of_memory) {
   if (experiment < 3) return {};
-  std::vector<Phasing> phasings = phasings_of(experiment);
+  std::vector<PhasedOptions> phasings = phasings_of(experiment);
   if (experiment == 4)
-    for (const int parking : {0, 1, 2, 3}) phasings.push_back({Heuristic::first_fit, parking});
-  using Group = std::tuple<std::string, int, std::size_t, std::size_t>;
+    for (const int parking : {0, 1, 2, 3})
+      phasings.push_back({.heuristic = Heuristic::first_fit, .parking = parking});
+  using Group = std::tuple<std::string, std::uint32_t, std::size_t, std::size_t>;
   std::map<Group, std::vector<Numbers>> groups;
   for (const Instance& instance : instances) {
     const schedule::TransferMatrix matrix = instance.matrix();
@@ -100,7 +94,7 @@ std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& i
                     {"remap", remap},
                     {"parts", parts},
                     {"part", parts_of_memory[m]},
-                    {"method", phasings[p].name()},
+                    {"method", name_of(phasings[p])},
                     {"instances", counted.size()}});
     const auto count = static_cast<double>(std::max<std::size_t>(1, counted.size()));
     for (std::size_t n = 0; n < numbers_of_schedule.size(); ++n) {
@@ -169,7 +163,9 @@ class PhasesBenchmark final : public Benchmark {
     make_all_instances();
     Jobs jobs;
     for (const Instance& instance : instances_) {
-      if (instance.number >= carried_out_ || instance.parts != parts_.front()) continue;
+      if (instance.number >= carried_out_ ||
+          instance.parts != static_cast<std::uint32_t>(parts_.front()))
+        continue;
       for (const int experiment : experiments_)
         for (const std::uint64_t part : parts_of_memory_)
           jobs.emplace_back([=, this, &instance] { measure(experiment, instance, part); });
@@ -188,11 +184,11 @@ class PhasesBenchmark final : public Benchmark {
 
   void make_all_instances() {
     const Graph graph = make_graph();
-    const int most_parts = std::ranges::max(parts_);
-    if (static_cast<std::uint32_t>(most_parts) > graph.vertices())
-      refuse(most_parts, " parts for ", graph.vertices(),
+    const std::vector<std::uint32_t> all_parts(parts_.begin(), parts_.end());
+    if (std::ranges::max(all_parts) > graph.vertices())
+      refuse(std::ranges::max(all_parts), " parts for ", graph.vertices(),
              " vertices; give fewer --parts or a larger graph");
-    for (const int parts : parts_)
+    for (const std::uint32_t parts : all_parts)
       std::ranges::move(make_instances(graph, parts, layers_, remaps_, count_, seed_),
                         std::back_inserter(instances_));
   }
@@ -208,14 +204,12 @@ class PhasesBenchmark final : public Benchmark {
     options.method = Method::stream;
     std::vector<Series> all{{to_string(options.method), blocks.migration(options)}};
     options.method = Method::phased;
-    for (const Phasing& phasing : phasings_of(experiment)) {
+    for (const PhasedOptions& phasing : phasings_of(experiment)) {
       Options one = options;
-      one.phased.heuristic = phasing.heuristic;
-      one.phased.scheduler = phasing.scheduler;
-      one.phased.parking = phasing.parking;
+      one.phased = phasing;
       if (phasing.scheduler == Scheduler::centralized && world_rank() == 0)
         one.budget_bytes += schedule_bytes(world_size());
-      all.push_back({phasing.name(), blocks.migration(one)});
+      all.push_back({name_of(phasing), blocks.migration(one)});
     }
     compare({{"experiment", experiment},
              {"method", ""},

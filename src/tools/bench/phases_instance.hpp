@@ -16,16 +16,21 @@
 #include <zoltan.h>
 
 #include <algorithm>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace valet::bench {
+
+/// The part of each vertex.
+using Parts = std::vector<std::uint32_t>;
 
 /// A partition and the one that it is to become. A part is a processor; there may be more of them
 /// than ranks.
@@ -35,35 +40,33 @@ struct Instance {
   /// to keep what they can; much moves both ways, and many phases are needed where memory is tight.
   std::string remap;
   std::uint64_t number = 0;
-  int parts = 0;
-  std::vector<int> before, after;  ///< part of each vertex
+  std::uint32_t parts = 0;
+  Parts before, after;
 
   [[nodiscard]] schedule::TransferMatrix matrix() const {
     std::vector<schedule::TransferEntry> transfers;
-    for (std::size_t v = 0; v < before.size(); ++v)
-      transfers.push_back(
-          {static_cast<std::uint32_t>(before[v]), static_cast<std::uint32_t>(after[v]), 1});
-    return {static_cast<std::uint32_t>(parts), std::move(transfers)};
+    for (std::size_t v = 0; v < before.size(); ++v) transfers.push_back({before[v], after[v], 1});
+    return {parts, std::move(transfers)};
   }
   /// The same vertices on as many processors as there are ranks: part p on rank p mod P.
   [[nodiscard]] Instance folded() const {
     Instance result = *this;
-    result.parts = world_size();
-    for (int& part : result.before) part %= world_size();
-    for (int& part : result.after) part %= world_size();
+    result.parts = static_cast<std::uint32_t>(world_size());
+    for (std::uint32_t& part : result.before) part %= result.parts;
+    for (std::uint32_t& part : result.after) part %= result.parts;
     return result;
   }
   /// A block for each vertex, and slots for those before and those after. Parts are ranks.
   [[nodiscard]] Map map() const {
     // Destinations of the blocks of each rank, ascending by vertex.
     using Destinations = std::vector<std::vector<int>>;
-    const auto all = std::make_shared<Destinations>(static_cast<std::size_t>(parts));
+    const auto all = std::make_shared<Destinations>(parts);
     for (std::size_t v = 0; v < before.size(); ++v)
-      (*all)[static_cast<std::size_t>(before[v])].push_back(after[v]);
+      (*all)[before[v]].push_back(static_cast<int>(after[v]));
     const auto blocks = [all](int rank) -> std::uint64_t {
       return (*all)[static_cast<std::size_t>(rank)].size();
     };
-    const auto blocks_after = std::ranges::count(after, world_rank());
+    const auto blocks_after = std::ranges::count(after, static_cast<std::uint32_t>(world_rank()));
     return {std::max(blocks(world_rank()), static_cast<std::uint64_t>(blocks_after)), blocks,
             [all](int rank, std::uint64_t slot) {
               return Address{(*all)[static_cast<std::size_t>(rank)][slot], 0};
@@ -98,53 +101,43 @@ inline void list_edges(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLT
 
 /// One sweep of diffusion: from each part to each smaller one next to it a share of what it is
 /// larger, vertices with the most neighbours there first.
-inline void diffuse(const Graph& graph, const std::vector<std::uint64_t>& sizes,
-                    std::vector<int>& parts) {
+inline void diffuse(const Graph& graph, const std::vector<std::uint64_t>& sizes, Parts& parts) {
   constexpr std::uint64_t share = 8;
   struct Candidate {
-    int from;
-    int to;
-    int ties;  ///< neighbours in `to`
+    std::uint32_t from, to;
+    std::ptrdiff_t not_ties;  ///< neighbours in `to`, negative: most of them first
     std::uint32_t vertex;
+    auto operator<=>(const Candidate&) const = default;
   };
   std::vector<Candidate> candidates;
-  std::vector<int> near;
+  Parts near;
   for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
     near.clear();
     for (const std::uint32_t neighbour : graph.neighbours_of(v)) near.push_back(parts[neighbour]);
     if (near.empty()) continue;
-    const int to = *std::min_element(near.begin(), near.end(), [&](int a, int b) {
-      return sizes[static_cast<std::size_t>(a)] < sizes[static_cast<std::size_t>(b)];
-    });
-    if (sizes[static_cast<std::size_t>(to)] < sizes[static_cast<std::size_t>(parts[v])])
-      candidates.push_back(
-          {parts[v], to, static_cast<int>(std::count(near.begin(), near.end(), to)), v});
+    const std::uint32_t to =
+        std::ranges::min(near, {}, [&](std::uint32_t part) { return sizes[part]; });
+    if (sizes[to] < sizes[parts[v]])
+      candidates.push_back({parts[v], to, -std::ranges::count(near, to), v});
   }
-  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
-    return std::tuple(a.from, a.to, -a.ties, a.vertex) <
-           std::tuple(b.from, b.to, -b.ties, b.vertex);
-  });
+  std::ranges::sort(candidates);
   std::uint64_t done = 0;  // between this pair of parts
   for (std::size_t k = 0; k < candidates.size(); ++k) {
-    const Candidate& one = candidates[k];
-    if (k > 0 && (candidates[k - 1].from != one.from || candidates[k - 1].to != one.to)) done = 0;
-    const std::uint64_t surplus =
-        sizes[static_cast<std::size_t>(one.from)] - sizes[static_cast<std::size_t>(one.to)];
-    if (done++ < (surplus + share - 1) / share) parts[one.vertex] = one.to;
+    const auto& [from, to, not_ties, vertex] = candidates[k];
+    if (k > 0 && (candidates[k - 1].from != from || candidates[k - 1].to != to)) done = 0;
+    if (done++ < (sizes[from] - sizes[to] + share - 1) / share) parts[vertex] = to;
   }
 }
 
 /// Vertices of each part, and those of other parts that are `layers` edges away from it at most.
-inline std::vector<std::uint64_t> overlapped_sizes(const Graph& graph,
-                                                   const std::vector<int>& parts, int part_count,
-                                                   int layers) {
-  std::vector<std::vector<std::uint32_t>> members(static_cast<std::size_t>(part_count));
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v)
-    members[static_cast<std::size_t>(parts[v])].push_back(v);
+inline std::vector<std::uint64_t> overlapped_sizes(const Graph& graph, const Parts& parts,
+                                                   std::uint32_t part_count, int layers) {
+  std::vector<std::vector<std::uint32_t>> members(part_count);
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) members[parts[v]].push_back(v);
   std::vector<std::uint64_t> sizes;
-  std::vector<int> reached_by(graph.vertices(), -1);
-  for (int part = 0; part < part_count; ++part) {
-    std::vector<std::uint32_t>& reached = members[static_cast<std::size_t>(part)];
+  Parts reached_by(graph.vertices(), part_count);  // by none yet
+  for (std::uint32_t part = 0; part < part_count; ++part) {
+    std::vector<std::uint32_t>& reached = members[part];
     for (const std::uint32_t v : reached) reached_by[v] = part;
     std::size_t first = 0;  // where the last layer begins
     for (int layer = 0; layer < layers; ++layer) {
@@ -161,7 +154,7 @@ inline std::vector<std::uint64_t> overlapped_sizes(const Graph& graph,
 /// One of `part_count` parts for every vertex, by Zoltan's hypergraph partitioner. Collective over
 /// MPI_COMM_WORLD; every rank gets all.
 /// @throws Error when Zoltan fails.
-inline std::vector<int> partition(const Graph& graph, int part_count, std::uint64_t seed) {
+inline Parts partition(const Graph& graph, std::uint32_t part_count, std::uint64_t seed) {
   const std::int64_t vertices = graph.vertices();
   const int ranks = world_size();
   Offered mine{graph, {vertices, (vertices + ranks - 1) / ranks, ranks}};
@@ -187,42 +180,38 @@ inline std::vector<int> partition(const Graph& graph, int part_count, std::uint6
   std::vector<int> parts(graph.vertices());
   MPI_Allgatherv(own.data(), counts.counts[self], MPI_INT, parts.data(), counts.counts.data(),
                  counts.begins.data(), MPI_INT, MPI_COMM_WORLD);
-  return parts;
+  return {parts.begin(), parts.end()};
 }
 
 /// The same parts with other numbers: those that have most vertices in common with a part of before
 /// get its number, greedily.
-inline std::vector<int> renamed_to_stay(const std::vector<int>& parts,
-                                        const std::vector<int>& before, int part_count) {
-  const auto count = static_cast<std::size_t>(part_count);
-  std::vector<std::uint32_t> common(count * count, 0);
+inline Parts renamed_to_stay(const Parts& parts, const Parts& before, std::uint32_t count) {
+  std::vector<std::uint32_t> common(std::size_t{count} * count, 0);
   for (std::size_t v = 0; v < parts.size(); ++v)
-    ++common[static_cast<std::size_t>(parts[v]) * count + static_cast<std::size_t>(before[v])];
+    ++common[std::size_t{parts[v]} * count + before[v]];
   std::vector<std::size_t> pairs(common.size());
   std::iota(pairs.begin(), pairs.end(), std::size_t{0});
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [&](std::size_t a, std::size_t b) { return common[a] > common[b]; });
-  std::vector<int> name(count, -1);
+  std::ranges::stable_sort(pairs, std::greater(), [&](std::size_t pair) { return common[pair]; });
+  Parts name(count, count);  // none yet
   std::vector<bool> taken(count, false);
   for (const std::size_t pair : pairs) {
-    if (name[pair / count] >= 0 || taken[pair % count]) continue;
-    name[pair / count] = static_cast<int>(pair % count);
+    if (name[pair / count] < count || taken[pair % count]) continue;
+    name[pair / count] = static_cast<std::uint32_t>(pair % count);
     taken[pair % count] = true;
   }
-  std::vector<int> renamed;
-  renamed.reserve(parts.size());
-  for (const int part : parts) renamed.push_back(name[static_cast<std::size_t>(part)]);
+  Parts renamed(parts.size());
+  std::ranges::transform(parts, renamed.begin(), [&](std::uint32_t part) { return name[part]; });
   return renamed;
 }
 
 /// Moves vertices between adjacent parts, from larger to smaller overlapped sizes, and returns the
 /// partition whose largest is least. The same on all ranks.
-inline std::vector<int> balance_overlap(const Graph& graph, const std::vector<int>& parts,
-                                        int part_count, int layers) {
+inline Parts balance_overlap(const Graph& graph, const Parts& parts, std::uint32_t part_count,
+                             int layers) {
   constexpr int most_sweeps = 200;
   constexpr int patience = 20;
-  std::vector<int> best = parts;
-  std::vector<int> moved = parts;
+  Parts best = parts;
+  Parts moved = parts;
   std::vector<std::uint64_t> sizes = overlapped_sizes(graph, moved, part_count, layers);
   std::uint64_t least = std::ranges::max(sizes);
   for (int sweep = 0, last_gain = 0; sweep < most_sweeps && sweep - last_gain < patience; ++sweep) {
@@ -249,11 +238,12 @@ inline std::vector<int> balance_overlap(const Graph& graph, const std::vector<in
 
 /// `count` instances of each remap. Collective over MPI_COMM_WORLD; every rank gets all.
 /// @throws Error when Zoltan fails.
-[[nodiscard]] inline std::vector<Instance> make_instances(const Graph& graph, int parts, int layers,
+[[nodiscard]] inline std::vector<Instance> make_instances(const Graph& graph, std::uint32_t parts,
+                                                          int layers,
                                                           const std::vector<std::string>& remaps,
                                                           std::uint64_t count, std::uint64_t seed) {
   // One partition more than instances: each is the next one of the partition before it.
-  std::vector<std::vector<int>> partitions;
+  std::vector<Parts> partitions;
   for (std::uint64_t k = 0; k <= count; ++k)
     partitions.push_back(partition(graph, parts, seed + k));
   std::vector<Instance> instances;
@@ -268,7 +258,7 @@ inline std::vector<int> balance_overlap(const Graph& graph, const std::vector<in
        k += static_cast<std::size_t>(world_size()))
     instances[k].after = balance_overlap(graph, instances[k].after, parts, layers);
   for (std::size_t k = 0; k < instances.size(); ++k)
-    MPI_Bcast(instances[k].after.data(), static_cast<int>(graph.vertices()), MPI_INT,
+    MPI_Bcast(instances[k].after.data(), static_cast<int>(graph.vertices()), MPI_UINT32_T,
               static_cast<int>(k % static_cast<std::size_t>(world_size())), MPI_COMM_WORLD);
   return instances;
 }
