@@ -16,7 +16,6 @@
 #include <zoltan.h>
 
 #include <algorithm>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,6 +23,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -105,9 +105,8 @@ inline void diffuse(const Graph& graph, const std::vector<std::uint64_t>& sizes,
   constexpr std::uint64_t share = 8;
   struct Candidate {
     std::uint32_t from, to;
-    std::ptrdiff_t not_ties;  ///< neighbours in `to`, negative: most of them first
+    std::ptrdiff_t ties;  ///< neighbours in `to`
     std::uint32_t vertex;
-    auto operator<=>(const Candidate&) const = default;
   };
   std::vector<Candidate> candidates;
   Parts near;
@@ -118,12 +117,14 @@ inline void diffuse(const Graph& graph, const std::vector<std::uint64_t>& sizes,
     const std::uint32_t to =
         std::ranges::min(near, {}, [&](std::uint32_t part) { return sizes[part]; });
     if (sizes[to] < sizes[parts[v]])
-      candidates.push_back({parts[v], to, -std::ranges::count(near, to), v});
+      candidates.push_back({parts[v], to, std::ranges::count(near, to), v});
   }
-  std::ranges::sort(candidates);
+  std::ranges::sort(candidates, {}, [](const Candidate& one) {
+    return std::tuple(one.from, one.to, -one.ties, one.vertex);
+  });
   std::uint64_t done = 0;  // between this pair of parts
   for (std::size_t k = 0; k < candidates.size(); ++k) {
-    const auto& [from, to, not_ties, vertex] = candidates[k];
+    const auto& [from, to, ties, vertex] = candidates[k];
     if (k > 0 && (candidates[k - 1].from != from || candidates[k - 1].to != to)) done = 0;
     if (done++ < (sizes[from] - sizes[to] + share - 1) / share) parts[vertex] = to;
   }
@@ -158,9 +159,10 @@ inline Parts partition(const Graph& graph, std::uint32_t part_count, std::uint64
   const std::int64_t vertices = graph.vertices();
   const int ranks = world_size();
   Offered mine{graph, {vertices, (vertices + ranks - 1) / ranks, ranks}};
-  std::vector<int> extents;
-  for (int rank = 0; rank < ranks; ++rank)
-    extents.push_back(static_cast<int>(mine.layout.local_extent(rank)));
+  std::vector<int> extents(static_cast<std::size_t>(ranks));
+  std::ranges::generate(extents, [&, rank = 0]() mutable {
+    return static_cast<int>(mine.layout.local_extent(rank++));
+  });
   const Counts counts(std::move(extents));
   const auto self = static_cast<std::size_t>(world_rank());
   std::vector<int> ids(static_cast<std::size_t>(counts.counts[self]));
@@ -257,9 +259,12 @@ inline Parts balance_overlap(const Graph& graph, const Parts& parts, std::uint32
   for (std::size_t k = static_cast<std::size_t>(world_rank()); k < instances.size();
        k += static_cast<std::size_t>(world_size()))
     instances[k].after = balance_overlap(graph, instances[k].after, parts, layers);
-  for (std::size_t k = 0; k < instances.size(); ++k)
-    MPI_Bcast(instances[k].after.data(), static_cast<int>(graph.vertices()), MPI_UINT32_T,
-              static_cast<int>(k % static_cast<std::size_t>(world_size())), MPI_COMM_WORLD);
+  int rank = 0;
+  for (Instance& instance : instances) {
+    std::uint32_t* const after = instance.after.data();
+    MPI_Bcast(after, static_cast<int>(graph.vertices()), MPI_UINT32_T, rank, MPI_COMM_WORLD);
+    rank = (rank + 1) % world_size();
+  }
   return instances;
 }
 
