@@ -67,9 +67,11 @@ class Recorder final : public CyclicLink {
     for (const TransferEntry& transfer : matrix.transfers())  // by destination
       edges_[transfer.source].push_back({transfer.destination, transfer.blocks});
     if (order == EdgeOrder::ascending) return;
-    for (std::uint32_t rank = 0; rank < matrix.ranks(); ++rank)
-      std::ranges::rotate(edges_[rank],
-                          std::ranges::upper_bound(edges_[rank], rank, {}, &Edge::destination));
+    for (std::uint32_t rank = 0; rank < matrix.ranks(); ++rank) {
+      std::vector<Edge>& edges = edges_[rank];
+      const auto behind = std::ranges::upper_bound(edges, rank, {}, &Edge::destination);
+      std::rotate(edges.begin(), behind, edges.end());
+    }
   }
 
   [[nodiscard]] std::uint32_t edges(std::uint32_t rank) const {
