@@ -32,13 +32,9 @@ std::string check_number(const std::string& text) {
 }
 
 template <class Value>
-struct ElementOf {
-  using Type = Value;
-};
+struct ElementOf : std::type_identity<Value> {};
 template <class Value>
-struct ElementOf<std::vector<Value>> {
-  using Type = Value;
-};
+struct ElementOf<std::vector<Value>> : std::type_identity<Value> {};
 
 void declare(CLI::App& app, const Command& command) {
   for (const Option& option : command.options)
@@ -51,7 +47,7 @@ void declare(CLI::App& app, const Command& command) {
             CLI::Option& added = *app.add_option(option.name, *variable, option.help);
             added.capture_default_str();
             if constexpr (!std::is_same_v<Value, std::string>) added.delimiter(',');
-            using Element = typename ElementOf<Value>::Type;
+            using Element = typename ElementOf<Value>::type;
             if constexpr (std::is_arithmetic_v<Element>) added.check(check_number<Element>);
             if (option.check) added.check(option.check);
           }
@@ -63,36 +59,25 @@ void declare(CLI::App& app, const Command& command) {
 /// What was meant by a word that is not known; empty where nothing is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& names) {
   constexpr std::size_t most_slips = 2;
-  std::string found;
-  std::size_t least = most_slips + 1;
-  for (const std::string& name : names) {
-    const std::size_t distance = detail::edit_distance(word, name);
-    if (distance < least) {
-      least = distance;
-      found = name;
-    }
-  }
-  return found;
+  const auto slips = [&](const std::string& name) { return detail::edit_distance(word, name); };
+  const auto found = std::ranges::min_element(names, {}, slips);
+  return found != names.end() && slips(*found) <= most_slips ? *found : std::string();
 }
 
 /// What is wrong where no option takes an argument.
 std::string about_unexpected(const CLI::App& app, std::span<char* const> arguments) {
   const std::vector<std::string> left = app.remaining(true);
-  std::string first = left.empty() ? std::string() : left.front();
-  for (const char* const argument : arguments)  // CLI11 gives them in an order of its own
-    if (std::ranges::find(left, argument) != left.end()) {
-      first = argument;
-      break;
-    }
+  // CLI11 gives them in an order of its own.
+  const auto found =
+      std::find_first_of(arguments.begin(), arguments.end(), left.begin(), left.end());
+  const std::string first = found != arguments.end() ? *found : left.empty() ? "" : left.front();
   if (!first.starts_with("-"))
     return "unexpected argument '" + first + "'; --help shows what is taken";
   const std::string word = first.substr(0, first.find('='));
   std::vector<std::string> names;
   const std::vector<CLI::App*> chosen = app.get_subcommands();
-  for (const CLI::Option* const option :
-       (chosen.empty() ? &app : chosen.front())->get_options([](const CLI::Option*) {
-         return true;
-       }))
+  const CLI::App& asked = chosen.empty() ? app : *chosen.front();
+  for (const CLI::Option* const option : asked.get_options([](const CLI::Option*) { return true; }))
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   const std::string meant = nearest(word, names);
   std::string text = "unknown option '" + word + "'; ";
