@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 
+#ifdef VALET_BENCH_SCALAPACK
 // ScaLAPACK ships no header for C. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void Cblacs_get(int context, int what, int* value);
@@ -100,3 +101,17 @@ int scalapack_intervals(const ScalapackDimension& mine, const ScalapackDimension
 }
 
 }  // namespace valet::bench
+#else
+namespace valet::bench {
+
+Pdgemr2d make_pdgemr2d(const BlockCyclic&, const BlockCyclic&) { return nullptr; }
+bool has_scalapack_intervals() { return false; }
+ScalapackDimension::ScalapackDimension(const layout::Dimension&)
+    : extent(0), ranks(0), descriptor{} {}
+int scalapack_intervals(const ScalapackDimension&, const ScalapackDimension&, int, int,
+                        SharedInterval*) {
+  return 0;
+}
+
+}  // namespace valet::bench
+#endif
