@@ -121,11 +121,10 @@ std::uint64_t sum_of(const char* label, std::uint64_t indices, const Kernel& ker
 /// Adds a View behind the fields that there are.
 template <class View>
 void add_field(std::vector<FieldWords>& fields, const View& view) {
-  FieldWords field;
-  field.data = reinterpret_cast<Word*>(view.data());
-  field.slot_stride = static_cast<std::size_t>(view.stride(0));
-  field.words = 1;
-  field.word_stride = 1;
+  FieldWords field{.data = reinterpret_cast<Word*>(view.data()),
+                   .words = 1,
+                   .slot_stride = static_cast<std::size_t>(view.stride(0)),
+                   .word_stride = 1};
   constexpr std::size_t rank = View::rank;
   if constexpr (rank == 2) {
     field.words = view.extent(1);

@@ -18,6 +18,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,7 @@ class IndexStudy {
 
   /// Sets seconds_median, operations (null for ScaLAPACK, which does not count them), segments
   /// found, local_blocks of one period, and verified: CLASSICAL finds the same.
-  void add_results(Case& row) const {
+  void add_results(Case& row) {
     const std::size_t measurements = seconds_.size() / samples_per_measurement;
     std::vector<double> quickest(seconds_.begin(),
                                  seconds_.begin() + static_cast<long>(measurements));
@@ -126,15 +127,16 @@ class IndexStudy {
   }
 
   /// The same by ScaLAPACK, which looks at one peer at a time. Calls sink(dimension, coordinate,
-  /// peer, how many it found) while they are in `found`.
+  /// peer, how many it found) while they are in intervals_.
   template <class Sink>
-  void scan(SharedInterval* found, Sink&& sink) const {
+  void scan(Sink&& sink) {
     for (std::size_t d = 0; d < local_.dimensions(); ++d) {
       const ScalapackDimension mine(local_.dimension(d));
       const ScalapackDimension theirs(remote_.dimension(d));
       for (int coordinate = 0; coordinate < mine.ranks; ++coordinate)
         for (int peer = 0; peer < theirs.ranks; ++peer)
-          sink(d, coordinate, peer, scalapack_intervals(mine, theirs, coordinate, peer, found));
+          sink(d, coordinate, peer,
+               scalapack_intervals(mine, theirs, coordinate, peer, intervals_.data()));
     }
   }
 
@@ -144,7 +146,7 @@ class IndexStudy {
       return walk([&next](const IndexFamily& family) { *next++ = family; });
     }
     std::int64_t found = 0;
-    scan(intervals_.data(), [&found](std::size_t, int, int, int count) { found += count; });
+    scan([&found](std::size_t, int, int, int count) { found += count; });
     return found;
   }
 
@@ -160,7 +162,7 @@ class IndexStudy {
 
   /// Whether every segment of every pair of coordinates is the one CLASSICAL finds, and every
   /// computation that was timed found all.
-  [[nodiscard]] bool agrees_with_classical() const {
+  [[nodiscard]] bool agrees_with_classical() {
     if (operations_ != operations_done_ / (iterations_ * static_cast<long long>(seconds_.size())))
       return false;
     if (is_scalapack()) return scan_agrees_with_classical();
@@ -174,19 +176,17 @@ class IndexStudy {
     return true;
   }
 
-  [[nodiscard]] bool scan_agrees_with_classical() const {
-    Ledger ledger;
-    Array<SharedInterval> found(ledger, intervals_.size());
+  [[nodiscard]] bool scan_agrees_with_classical() {
     bool agrees = true;
-    scan(found.data(), [&](std::size_t d, int coordinate, int peer, int count) {
+    scan([&](std::size_t d, int coordinate, int peer, int count) {
       const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
       const auto classical = segments_of(pair, coordinate, IndexAlgorithm::classical);
       LocalRanges ours, theirs;
       for (const Segment& one : classical[static_cast<std::size_t>(peer)])
         ours.add(one.local, one.length);
-      for (int k = 0; k < count; ++k)
-        theirs.add(found[static_cast<std::size_t>(k)].local,
-                   found[static_cast<std::size_t>(k)].length);
+      for (const SharedInterval& one :
+           std::span(intervals_.data(), static_cast<std::size_t>(count)))
+        theirs.add(one.local, one.length);
       agrees = agrees && ours.ends == theirs.ends;
     });
     return agrees;

@@ -224,9 +224,12 @@ class RebalanceBenchmark final : public Benchmark {
     cloud.count = result.count;
     return result;
   }
-  static void tell(Rebalancer& rebalancer, const ParticleCloud& cloud) {
+  static Rebalancer make_rebalancer(MPI_Comm communicator, const RebalancerOptions& options,
+                                    const ParticleCloud& cloud) {
+    Rebalancer rebalancer(communicator, options);
     rebalancer.coordinates(cloud.places());
     rebalancer.weights(cloud.works());
+    return rebalancer;
   }
 
   static Outcome run_way(Rebalancer& rebalancer, ParticleCloud& cloud, Way& way) {
@@ -243,8 +246,7 @@ class RebalanceBenchmark final : public Benchmark {
     MPI_Comm fresh = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
     {
-      Rebalancer rebalancer(fresh, options);
-      tell(rebalancer, cloud);
+      Rebalancer rebalancer = make_rebalancer(fresh, options, cloud);
       cloud.fill();
       const PeakMemory memory;
       const RebalanceResult result = rebalanced(rebalancer, cloud);
@@ -260,8 +262,7 @@ class RebalanceBenchmark final : public Benchmark {
   /// Pairs of neighbours that a partition into more parts cuts.
   [[nodiscard]] std::uint64_t cut_pairs(ParticleCloud& cloud, RebalancerOptions options) const {
     options.parameters.emplace_back("NUM_GLOBAL_PARTS", std::to_string(all_parts()));
-    Rebalancer rebalancer(MPI_COMM_WORLD, options);
-    tell(rebalancer, cloud);
+    Rebalancer rebalancer = make_rebalancer(MPI_COMM_WORLD, options, cloud);
     cloud.fill();
     const zoltan::Partition partition = rebalancer.partition(cloud.count);
     return pairs_->cut(cloud, partition.parts().empty() ? partition.ranks() : partition.parts());
@@ -270,12 +271,15 @@ class RebalanceBenchmark final : public Benchmark {
 
   void measure(const std::string& distribution, const std::string& method) {
     ParticleCloud cloud(detail::value_of(distributions, "distribution", distribution), particles_);
-    std::array<Way, 2> ways{Way{options_of(method, std::nullopt)}, Way{options_of(method, 1)}};
+    RebalancerOptions options;
+    options.method = method;
+    set_common(options.migration);
+    std::array<Way, 2> ways{Way{options}, Way{options}};
+    ways[1].options.granularity = 1;
     std::vector<Rebalancer> rebalancers;
-    for (Way& way : ways) {
-      rebalancers.emplace_back(MPI_COMM_WORLD, way.options);
-      tell(rebalancers.back(), cloud);
-    }
+    rebalancers.reserve(ways.size());
+    for (const Way& way : ways)
+      rebalancers.push_back(make_rebalancer(MPI_COMM_WORLD, way.options, cloud));
     std::vector<Series> all{{"automatic", [&] { return run_way(rebalancers[0], cloud, ways[0]); }},
                             {"1", [&] { return run_way(rebalancers[1], cloud, ways[1]); }}};
     take_turns(all);
@@ -305,15 +309,6 @@ class RebalanceBenchmark final : public Benchmark {
                   {"verified", verified}});
       rows_.push_back(std::move(row));
     }
-  }
-
-  [[nodiscard]] RebalancerOptions options_of(const std::string& method,
-                                             std::optional<std::uint64_t> granularity) const {
-    RebalancerOptions options;
-    options.method = method;
-    set_common(options.migration);
-    options.granularity = granularity;
-    return options;
   }
 
   std::vector<std::string> distributions_{"uniform", "clustered", "needle", "moving-front"};
