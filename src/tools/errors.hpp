@@ -2,7 +2,6 @@
 #pragma once
 
 #include "base/diagnose.hpp"
-#include <valet/error.hpp>
 
 #include <string>
 

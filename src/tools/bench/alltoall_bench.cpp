@@ -4,7 +4,6 @@
 // one buffer, beside MPI_Alltoallv into a second one; and their Table 1.
 
 #include "block_comparison.hpp"
-#include <valet/valet.hpp>
 
 #include <cstdio>
 
@@ -13,10 +12,11 @@ namespace {
 
 constexpr std::size_t element_bytes = 16;
 
-/// Elements from rank i to rank j of `ranks`, when each rank has `elements`, a multiple of 4*ranks.
+/// Elements from rank i to rank j, when each rank has `elements`, a multiple of 4 times the ranks.
 /// The last entry of cases 2 and 3 is what makes the paper's counts add up to all elements, for any
 /// number of ranks: the share of those that get nothing.
-std::uint64_t count_of(int paper_case, int i, int j, int ranks, std::uint64_t elements) {
+std::uint64_t count_of(int paper_case, int i, int j, std::uint64_t elements) {
+  const int ranks = world_size();
   const int distance = (j - i + ranks) % ranks;
   const std::uint64_t share = elements / static_cast<std::uint64_t>(ranks);
   const bool last = distance == ranks - 1;
@@ -32,7 +32,7 @@ Map make_map(int paper_case, std::uint64_t elements) {
           [=](int rank, std::uint64_t slot) {
             int to = 0;
             for (std::uint64_t end = 0;; ++to) {
-              end += count_of(paper_case, rank, to, world_size(), elements);
+              end += count_of(paper_case, rank, to, elements);
               if (slot < end) return Address{to, 0};
             }
           }};
@@ -79,11 +79,8 @@ class AlltoallBenchmark final : public Benchmark {
     const std::uint64_t elements = parse_bytes(bytes_) / element_bytes / unit * unit;
     std::vector<std::int64_t> send, receive;
     for (int j = 0; j < world_size(); ++j) {
-      const auto count = [&](int from, int to) {
-        return static_cast<std::int64_t>(count_of(paper_case, from, to, world_size(), elements));
-      };
-      send.push_back(count(world_rank(), j));
-      receive.push_back(count(j, world_rank()));
+      send.push_back(static_cast<std::int64_t>(count_of(paper_case, world_rank(), j, elements)));
+      receive.push_back(static_cast<std::int64_t>(count_of(paper_case, j, world_rank(), elements)));
     }
     BlockComparison blocks(make_map(paper_case, elements), {element_bytes});
     const auto move = [&]() -> BlockComparison::Moved {

@@ -6,7 +6,6 @@
 #include "device_blocks.hpp"
 #include "measure.hpp"
 #include "mpi/check.hpp"
-#include <valet/mpi.hpp>
 
 #include <algorithm>
 #include <array>
@@ -23,6 +22,7 @@ struct Shipment {
   explicit Shipment(const std::vector<int>& destinations)
       : sends(counts_of(destinations)), receives(arriving(sends)) {
     std::vector<std::uint32_t> leaves(sends.all()), stays;
+    stays.reserve(destinations.size() - leaves.size());
     std::vector<int> next = sends.begins;
     for (std::uint32_t slot = 0; slot < destinations.size(); ++slot)
       if (destinations[slot] == world_rank())

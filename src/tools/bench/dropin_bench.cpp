@@ -86,7 +86,6 @@ class DropinBenchmark final : public Benchmark {
                        {"seconds_median", median(all[m].seconds)},
                        {"ratio_stock", median(all[m].seconds) / median(all[0].seconds)},
                        {"peak_extra_bytes", *grown[m]},
-                       {"stock_peak_extra_bytes", *grown[0]},
                        {"verified", all[m].verified}});
   }
 

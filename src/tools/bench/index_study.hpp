@@ -11,8 +11,6 @@
 #include "index_walks.hpp"
 #include "scalapack.hpp"
 #include <valet/block_cyclic.hpp>
-#include <valet/error.hpp>
-#include <valet/ledger.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,10 +45,9 @@ constexpr int samples_per_measurement = 3;
 /// the slowest counts.
 class IndexStudy {
  public:
-  IndexStudy(Ledger& ledger, const BlockCyclic& local, const BlockCyclic& remote,
-             IndexAlgorithm algorithm)
+  IndexStudy(const BlockCyclic& local, const BlockCyclic& remote, IndexAlgorithm algorithm)
       : local_(local), remote_(remote), algorithm_(algorithm) {
-    make_room(ledger);
+    make_room();
     // Short enough for hundreds of cases, long against the resolution of a clock.
     constexpr double sample_seconds = 1e-4;
     const double once = std::max(slowest_seconds([this] { compute(); }), 1e-9);
@@ -95,10 +92,10 @@ class IndexStudy {
   [[nodiscard]] bool is_scalapack() const { return algorithm_ == IndexAlgorithm::scalapack; }
 
   /// Memory at hand, as in the paper.
-  void make_room(Ledger& ledger) {
+  void make_room() {
     if (!is_scalapack()) {
       operations_ = walk([this](const IndexFamily&) { ++segments_; });
-      families_ = Array<IndexFamily>(ledger, segments_);
+      families_.resize(segments_);
       return;
     }
     std::size_t room = 0;
@@ -108,7 +105,7 @@ class IndexStudy {
       room = std::max(room, static_cast<std::size_t>(mine.extent() / mine.block_size() +
                                                      theirs.extent() / theirs.block_size() + 2));
     }
-    intervals_ = Array<SharedInterval>(ledger, room);
+    intervals_.resize(room);
     operations_ = compute();
     segments_ = static_cast<std::size_t>(operations_);
   }
@@ -197,8 +194,9 @@ class IndexStudy {
   IndexAlgorithm algorithm_;
   std::size_t segments_ = 0;
   std::int64_t operations_ = 0;
-  Array<IndexFamily> families_;
-  Array<SharedInterval> intervals_;  ///< of one pair of coordinates: ScaLAPACK uses them at once
+  std::vector<IndexFamily> families_;
+  /// What one pair of coordinates shares: ScaLAPACK uses it at once.
+  std::vector<SharedInterval> intervals_;
   std::int64_t operations_done_ = 0;
   long long iterations_ = 1;
   std::vector<double> seconds_;

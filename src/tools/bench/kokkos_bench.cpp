@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
 #include <valet/kokkos/blocks.hpp>
-#include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -45,10 +45,7 @@ double slowest_seconds(const std::function<void()>& action) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();
   action();
-  return slowest(MPI_Wtime() - start);
-}
-
-double slowest(double seconds) {
+  double seconds = MPI_Wtime() - start;
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return seconds;
 }

@@ -29,8 +29,6 @@ namespace valet::bench {
 
 /// Seconds that `action` takes on the slowest rank, started together.
 [[nodiscard]] double slowest_seconds(const std::function<void()>& action);
-/// The largest of what the ranks have.
-[[nodiscard]] double slowest(double seconds);
 
 /// How often this process has read or written the memory of another one with CMA, cross-memory
 /// attach [local]. KNEM and XPMEM, which MPI can use instead where their kernel modules are loaded,

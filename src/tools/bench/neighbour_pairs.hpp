@@ -34,9 +34,6 @@ class PointTree {
   }
 
  private:
-  /// The dimension that splits the ranges inside one that `d` splits.
-  static std::size_t below(std::size_t d) { return (d + 1) % Point().size(); }
-
   void build(std::size_t first, std::size_t last, std::size_t d) {
     if (last - first < 2) return;
     const std::size_t middle = first + (last - first) / 2;
@@ -44,8 +41,9 @@ class PointTree {
     std::nth_element(at(first), at(middle), at(last), [&](std::uint32_t a, std::uint32_t b) {
       return points_[a][d] < points_[b][d];
     });
-    build(first, middle, below(d));
-    build(middle + 1, last, below(d));
+    const std::size_t below = (d + 1) % Point().size();
+    build(first, middle, below);
+    build(middle + 1, last, below);
   }
 
   void search(std::size_t first, std::size_t last, std::size_t d) {
@@ -53,10 +51,11 @@ class PointTree {
     const std::size_t middle = first + (last - first) / 2;
     consider(order_[middle]);
     const double beyond = points_[point_][d] - points_[order_[middle]][d];
+    const std::size_t below = (d + 1) % Point().size();
     const bool is_below = beyond < 0;
-    search(is_below ? first : middle + 1, is_below ? middle : last, below(d));
+    search(is_below ? first : middle + 1, is_below ? middle : last, below);
     if (best_.size() < each_ || beyond * beyond <= best_.back().first)
-      search(is_below ? middle + 1 : first, is_below ? last : middle, below(d));
+      search(is_below ? middle + 1 : first, is_below ? last : middle, below);
   }
 
   void consider(std::uint32_t other) {

@@ -112,12 +112,6 @@ std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& i
   return rows;
 }
 
-/// What a root needs for the schedule of so many ranks, beside its scratch.
-std::size_t schedule_bytes(int ranks) {
-  const auto count = static_cast<std::size_t>(ranks);
-  return 320 * count + 160 * count * count;
-}
-
 class PhasesBenchmark final : public Benchmark {
  public:
   PhasesBenchmark()
@@ -199,6 +193,7 @@ class PhasesBenchmark final : public Benchmark {
     const schedule::TransferMatrix matrix = folded.matrix();
     const std::uint64_t memory = memory_of(matrix, part);
     BlockComparison blocks(folded.map(), {block_bytes});
+    const std::size_t ranks = folded.parts;
     Options options;
     options.budget_bytes = static_cast<std::size_t>(memory) * block_bytes;
     options.method = Method::stream;
@@ -207,8 +202,9 @@ class PhasesBenchmark final : public Benchmark {
     for (const PhasedOptions& phasing : phasings_of(experiment)) {
       Options one = options;
       one.phased = phasing;
+      // What a root needs for the schedule, beside its scratch.
       if (phasing.scheduler == Scheduler::centralized && world_rank() == 0)
-        one.budget_bytes += schedule_bytes(world_size());
+        one.budget_bytes += 320 * ranks + 160 * ranks * ranks;
       all.push_back({name_of(phasing), blocks.migration(one)});
     }
     compare({{"experiment", experiment},

@@ -10,7 +10,6 @@
 #include "graph.hpp"
 #include "tools/schedules.hpp"
 #include <valet/dimension.hpp>
-#include <valet/mpi.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <zoltan.h>

@@ -39,21 +39,16 @@ double chance(std::uint64_t id, std::uint64_t n) {
   return static_cast<double>(mixed(mixed(id) + n) >> 11) * 0x1p-53;
 }
 
-/// Slots over the mean number of particles: work that is as uneven as a front's gives some ranks
-/// many particles.
-double slots_over_mean(Distribution distribution) {
-  return distribution == Distribution::moving_front ? 1.9 : 1.15;
-}
-
 /// Particles of 72 bytes. All that a particle carries follows from its id.
 class ParticleCloud {
  public:
   /// @param particles  On each rank at the beginning.
   ParticleCloud(Distribution distribution, std::uint64_t particles)
       : distribution_(distribution), each_(particles) {
+    // Work that is as uneven as a front's gives some ranks many particles.
+    const double slots_over_mean = distribution == Distribution::moving_front ? 1.9 : 1.15;
     const auto slots =
-        static_cast<std::size_t>(slots_over_mean(distribution) * static_cast<double>(particles)) +
-        16;
+        static_cast<std::size_t>(slots_over_mean * static_cast<double>(particles)) + 16;
     place_.resize(3 * slots);
     velocity_.resize(3 * slots);
     id_.resize(slots);
@@ -155,7 +150,6 @@ class ParticleCloud {
 /// One way to rebalance, and what it came to.
 struct Way {
   RebalancerOptions options;
-  std::vector<double> partition_seconds = {};
   RebalanceResult result = {};
 };
 
@@ -235,7 +229,6 @@ class RebalanceBenchmark final : public Benchmark {
   static Outcome run_way(Rebalancer& rebalancer, ParticleCloud& cloud, Way& way) {
     cloud.fill();
     const double seconds = slowest_seconds([&] { way.result = rebalanced(rebalancer, cloud); });
-    way.partition_seconds.push_back(slowest(way.result.partition_seconds));
     return {seconds, cloud.is_complete()};
   }
 
@@ -291,15 +284,11 @@ class RebalanceBenchmark final : public Benchmark {
     for (std::size_t w = 0; w < ways.size(); ++w) cut[w] = cut_pairs(cloud, ways[w].options);
     for (std::size_t w = 0; w < ways.size(); ++w) {
       const double seconds = median(all[w].seconds);
-      Case row = {{"distribution", distribution},
-                  {"method", method},
-                  {"granularity", all[w].name},
-                  {"ranks", world_size()},
-                  {"particles", particles_},
-                  {"memory", ways[w].options.migration.budget_bytes},
-                  {"seconds_median", seconds},
-                  {"seconds_partition", median(ways[w].partition_seconds)},
-                  {"ratio_uncoarsened", seconds / median(all[1].seconds)}};
+      Case row = {
+          {"distribution", distribution}, {"method", method},
+          {"granularity", all[w].name},   {"ranks", world_size()},
+          {"particles", particles_},      {"memory", ways[w].options.migration.budget_bytes},
+          {"seconds_median", seconds},    {"ratio_uncoarsened", seconds / median(all[1].seconds)}};
       const bool verified = add_growth(row, cloud, ways[w].options) && all[w].verified;
       row.update({{"imbalance_after", ways[w].result.after.weight},
                   {"parts", all_parts()},

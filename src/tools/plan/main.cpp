@@ -19,7 +19,6 @@ namespace {
 struct Arguments {
   std::string matrix;
   std::string graph;
-  std::uint32_t start = 0;
   PatternOptions pattern;
   std::string free;
   std::uint64_t scratch = 0;
@@ -58,10 +57,6 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
       {"--blocks", &arguments.pattern.blocks,
        "blocks per pair of ranks in a pattern; 0: 100 (figure6 and counterexample: 1); with "
        "--neighbours: blocks per rank, which fill all of its slots; 0: 100000"},
-      {"--start", &arguments.start,
-       "with --graph: start vertex with exactly one incoming edge, counted from 1; by default the "
-       "first such vertex",
-       tools::positive()},
       {"--heuristic", &arguments.analysis.heuristics,
        "heuristics (comma-separated); all by default"},
       {"--parking", &arguments.analysis.parking,
@@ -85,8 +80,7 @@ void require_one_source(const Arguments& arguments) {
 Problem source_of(const Arguments& arguments) {
   if (!arguments.graph.empty()) {
     const auto graph = read_matrix(arguments.graph, true);
-    return hamiltonian_gadget(graph,
-                              arguments.start > 0 ? arguments.start - 1 : default_start(graph));
+    return hamiltonian_gadget(graph, default_start(graph));
   }
   if (!arguments.pattern.name.empty()) return make_pattern(arguments.pattern);
   schedule::TransferMatrix matrix = read_matrix(arguments.matrix);
@@ -103,18 +97,14 @@ Problem problem_of(const Arguments& arguments) {
   return problem;
 }
 
-ScaleOptions scale_of(const Arguments& arguments) {
-  ScaleOptions scale = arguments.scale;
-  if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
-  if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;
-  return scale;
-}
-
 void run(Arguments& arguments) {
   require_one_source(arguments);
   tools::Case analysis;
   if (arguments.scale.neighbours > 0) {
-    analysis = analyse(scale_of(arguments));
+    ScaleOptions& scale = arguments.scale;
+    if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
+    if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;
+    analysis = analyse(scale);
     print_scale(analysis);
   } else {
     arguments.analysis.seed = arguments.pattern.seed;
