@@ -80,9 +80,8 @@ std::uint64_t above(Counts remaining, std::uint64_t level, std::uint64_t enough)
 
 void min_max(Counts remaining, std::uint64_t free, Credits credited) {
   const std::uint64_t most = remaining.empty() ? 0 : std::ranges::max(remaining);
-  const std::uint64_t low = detail::partition_index(0, most, [&](std::uint64_t level) {
-    return above(remaining, level, free) > free;
-  });
+  const std::uint64_t low = detail::partition_index(
+      0, most, [&](std::uint64_t level) { return above(remaining, level, free) > free; });
   std::uint64_t left = free - above(remaining, low, free);
   // What is left is too little to lower the level for all who are at it: one block each.
   for (std::size_t i = 0; i < remaining.size(); ++i) {
