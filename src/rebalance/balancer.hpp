@@ -77,7 +77,8 @@ class VALET_EXPORT Balancer {
   [[nodiscard]] Plan make_plan(Decision& decision, const BlockStorage& storage) const;
   [[nodiscard]] RaggedPlan make_plan(Decision& decision, const RaggedStorage& storage) const;
   template <class Storage>
-  RebalanceResult move(Decision& decision, const Storage& storage, bool may_grow = false) const;
+  [[gnu::visibility("hidden")]] RebalanceResult move(Decision& decision, const Storage& storage,
+                                                     bool may_grow = false) const;
   [[nodiscard]] bool has_parts() const { return partitioner_.traits().parts.are_given; }
 
   const mpi::Channel& communicator_;
