@@ -402,8 +402,7 @@ class StepLoop {
 
   [[nodiscard]] bool parks() const {
     return context_.parameters.parks() &&
-           schedule::parks_in(context_.report.steps + 1,
-                              static_cast<std::uint64_t>(context_.parameters.parking));
+           schedule::parks_in(context_.report.steps + 1, context_.parameters.parking);
   }
 
   Context& context_;
