@@ -47,17 +47,15 @@ NodeMemory::NodeMemory(Ledger& ledger)
 
 NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
-void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool is_idle) {
-  destinations_.assign(wish.destinations.begin(), wish.destinations.end());
-  sources_.assign(wish.sources.begin(), wish.sources.end());
-  std::uint64_t bytes = asked_bytes_ = std::min(wish.allowance, wish.wish);
-  if (is_idle) return;
-  const std::uint64_t machine = wish.allowance > 0 ? machine_identity() : 0;
+/// @return What all of them allow.
+std::uint64_t NodeMemory::find_writers(const mpi::Channel& channel, std::uint64_t allowance) {
+  std::uint64_t bytes = asked_bytes_;
+  const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
   exchange_words<2>(
       channel, ledger_, destinations_,
       [&](int, std::uint64_t, Words words) {
         words[0] = machine;
-        words[1] = wish.allowance;
+        words[1] = allowance;
       },
       sources_,
       [&](int source, std::uint64_t, Words words) {
@@ -66,6 +64,15 @@ void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool
         bytes = std::min(bytes, words[1]);
       });
   std::ranges::sort(writers_);
+  return bytes;
+}
+
+void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool is_idle) {
+  destinations_.assign(wish.destinations.begin(), wish.destinations.end());
+  sources_.assign(wish.sources.begin(), wish.sources.end());
+  asked_bytes_ = std::min(wish.allowance, wish.wish);
+  if (is_idle) return;
+  const std::uint64_t bytes = find_writers(channel, wish.allowance);
   bool has_memory = true, refused = false;
   if (!writers_.empty()) {
     own_ = SharedMemory::create(bytes);

@@ -166,6 +166,8 @@ class VALET_EXPORT NodeMemory {
     storage::SharedMemory memory;
   };
 
+  std::uint64_t find_writers(const mpi::Channel& channel, std::uint64_t allowance);
+
   Ledger& ledger_;
   Vector<int> destinations_, sources_;  ///< that were asked
   std::size_t asked_bytes_ = 0;         ///< for the own memory
