@@ -170,6 +170,14 @@ std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t value) {
   return channel.rank() == 0 ? 0 : sum;
 }
 
+void sum_of_lower(const Channel& channel, std::span<const double> values, std::span<double> sums) {
+  const Waiting waiting(channel.hooks());
+  check(MPI_Exscan(values.data(), sums.data(), checked_count(values.size()), MPI_DOUBLE, MPI_SUM,
+                   channel.get()),
+        "MPI_Exscan");
+  if (channel.rank() == 0) std::ranges::fill(sums, 0);
+}
+
 void sum(const Channel& channel, std::span<std::uint64_t> values) {
   reduce(channel, values, MPI_UINT64_T, MPI_SUM);
 }

@@ -206,6 +206,9 @@ std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value);
 
 /// The sum of the values of the ranks below this one. Collective.
 VALET_EXPORT std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t value);
+/// The same elementwise; as many sums as values.
+VALET_EXPORT void sum_of_lower(const Channel& channel, std::span<const double> values,
+                               std::span<double> sums);
 
 /// Reductions over the ranks of `channel`, elementwise and in place. Collective.
 VALET_EXPORT void sum(const Channel& channel, std::span<std::uint64_t> values);

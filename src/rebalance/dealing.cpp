@@ -3,9 +3,9 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/check.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 
 namespace valet::rebalance {
@@ -61,7 +61,6 @@ double Dealing::imbalance(const Objects& units, std::span<const int> part_of) {
 
 void Dealing::fill(Tables& tables, const PartsOfUnits& parts, double tolerance) const {
   std::fill(tables.all.begin(), tables.all.end(), 0);
-  std::fill(tables.below.begin(), tables.below.end(), 0);
   parts.units.failure.attempt(Objects::activity, [&] {
     parts.units.for_each_weight([&](std::uint64_t unit, double weight) {
       const auto part = static_cast<std::size_t>(parts.part_of[unit]);
@@ -69,12 +68,9 @@ void Dealing::fill(Tables& tables, const PartsOfUnits& parts, double tolerance) 
         tables.all[part + (parts.is_at_one_point(unit) ? tables.count : 0)] += weight;
     });
   });
-  const int count = mpi::checked_count(tables.all.size());
-  mpi::check(MPI_Exscan(tables.all.data(), tables.below.data(), count, MPI_DOUBLE, MPI_SUM,
-                        communicator_.get()),
-             "MPI_Exscan");
-  if (communicator_.rank() == 0) std::fill(tables.below.begin(), tables.below.end(), 0);
-  mpi::sum(communicator_, std::span(tables.all.data(), tables.all.size()));
+  const std::span<double> all(tables.all.data(), tables.all.size());
+  mpi::sum_of_lower(communicator_, all, {tables.below.data(), tables.below.size()});
+  mpi::sum(communicator_, all);
   double surplus = 0;
   double room = 0;
   for (std::size_t part = 0; part < tables.count; ++part) {

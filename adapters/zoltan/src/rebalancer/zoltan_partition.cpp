@@ -301,8 +301,7 @@ void cut_by_order(const mpi::Channel& communicator, const ZoltanWeights& weights
   double sum = own;
   double before = 0;
   mpi::sum(communicator, std::span(&sum, 1));
-  mpi::check(MPI_Exscan(&own, &before, 1, MPI_DOUBLE, MPI_SUM, communicator.get()), "MPI_Exscan");
-  if (communicator.rank() == 0) before = 0;
+  mpi::sum_of_lower(communicator, std::span(&own, 1), std::span(&before, 1));
   for (std::uint64_t k = 0; k < weights.objects().count; ++k) {
     const double weight = weights[k];
     const double part = std::floor((before + weight / 2) / sum * part_ranks.count());
