@@ -195,7 +195,7 @@ if $tests; then
 fi
 
 if $sanitizer; then
-  for program in "$build"/tests/bin/test_kokkos_*; do
+  for program in "$build"/tests/bin/*kokkos*; do
     echo "== compute-sanitizer, $(basename "$program") on 2 ranks"
     # MPI makes driver calls that may fail without consequences, hence --report-api-errors no.
     # Some of the programs do not use the device, hence --require-cuda-init no.

@@ -211,11 +211,17 @@ struct HashKernel {
   }
 };
 
-/// Queues a kernel of `size` threads on `space`, without waiting.
+/// Queues a kernel of `size` threads on `space`, without waiting. By default CUDA and HIP get
+/// kernels of more than 512 bytes, such as those of three Views, through constant memory, for which
+/// each launch waits until the kernel before it has ended. Light ones are passed as arguments.
 template <class Space, class Kernel>
 void launch(const char* name, const Space& space, std::size_t size, const Kernel& kernel) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>;
-  Kokkos::parallel_for(name, Policy(space, 0, size), kernel);
+  Kokkos::parallel_for(
+      name,
+      Kokkos::Experimental::require(Policy(space, 0, size),
+                                    Kokkos::Experimental::WorkItemProperty::HintLightWeight),
+      kernel);
 }
 
 }  // namespace valet::kokkos::detail
