@@ -7,8 +7,9 @@
 /// Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
 /// 15(7), 2004, section 1. The right choice where all that leaves and all that arrives fits the
 /// budget. Between the two the ranks meet, which is everybody's credit: no message is unexpected,
-/// and MPI buffers no data. A credit for each message would take up to twice the time where little
-/// moves (schedule::most_bytes_at_once). Requests: two for each neighbour.
+/// and MPI buffers no data. An agreement of all ranks that comes after the receives is a meeting
+/// as well, and costs nothing more. A credit for each message would take up to twice the time where
+/// little moves (schedule::most_bytes_at_once). Requests: two for each neighbour.
 
 #include "mpi/channel.hpp"
 #include "mpi/message.hpp"
@@ -28,8 +29,7 @@ class AtOnce {
       : channel_(channel),
         observer_(*observe::observer_of(channel)),
         receives_(receives),
-        meeting_(receives + sends),
-        requests_(ledger, receives + sends + 1, channel.hooks()) {}
+        requests_(ledger, receives + sends, channel.hooks()) {}
 
   /// To be called before another exchange with as many messages.
   void restart() { posted_ = sent_ = 0; }
@@ -39,22 +39,25 @@ class AtOnce {
     mpi::post_receive(channel_, memory, bytes, rank, mpi::tag_data, request);
     observer_.receives(&request, rank, bytes);
   }
-  /// Says that all receives of this rank are posted. Collective, and over with the first send.
+  /// Takes the receives back that are posted: the ranks have agreed not to send.
+  void withdraw() {
+    for (MPI_Status status; posted_ > 0; observer_.completed(&requests_[posted_], MPI_Status{}))
+      requests_.withdraw(--posted_, status);
+  }
+  /// Waits until all ranks have posted their receives, where no agreement has told. Collective.
   void meet() {
-    if (channel_.size() > 1) mpi::post_barrier(channel_, requests_[meeting_]);
+    if (channel_.size() > 1) mpi::barrier(channel_);
   }
   /// Sends the next message, once all ranks have met.
   void send(int rank, const std::byte* memory, std::size_t bytes) {
-    requests_.wait(meeting_);
     MPI_Request& request = requests_[receives_ + sent_++];
     mpi::post_send(channel_, memory, bytes, rank, mpi::tag_data, request);
     observer_.sends(&request, rank, bytes);
   }
   /// Waits for the receive that was posted as number `k`.
   void wait_for(std::size_t k) { requests_.wait(k); }
-  /// Waits until all messages have left, and all ranks have met.
+  /// Waits until all messages have left.
   void wait_for_sends() {
-    requests_.wait(meeting_);
     for (std::size_t k = 0; k < sent_; ++k) requests_.wait(receives_ + k);
   }
   [[nodiscard]] std::size_t messages() const { return sent_; }
@@ -62,9 +65,9 @@ class AtOnce {
  private:
   const mpi::Channel& channel_;
   const observe::Observer& observer_;
-  std::size_t receives_, meeting_;
+  std::size_t receives_;
   std::size_t posted_ = 0, sent_ = 0;
-  mpi::Requests requests_;  ///< receives, then sends, then the meeting
+  mpi::Requests requests_;  ///< receives, then sends
 };
 
 }  // namespace valet::engine

@@ -3,6 +3,8 @@
 #include "engine/exchange.hpp"
 #include "plan/any_order.hpp"
 
+#include <utility>
+
 namespace valet::engine {
 namespace {
 
@@ -20,13 +22,23 @@ class Direct final : public Exchange {
     return scratch_bytes_of(state_.options, state_.blocks,
                             flows_.exports.size() + flows_.blocks_arriving);
   }
+  void expect(std::span<std::byte> scratch) override {
+    messages_.restart();
+    receive_all(scratch.data() + bytes_of(flows_.exports.size()));
+    is_expecting_ = true;
+  }
+  void withdraw() override {
+    if (std::exchange(is_expecting_, false)) messages_.withdraw();
+  }
   void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     std::byte* const leaving = scratch.data();
     std::byte* const arriving = leaving + bytes_of(flows_.exports.size());
-    messages_.restart();
     note_in_use(flows_.exports.size() + flows_.blocks_arriving);
-    receive_all(arriving);
-    messages_.meet();
+    if (!is_expecting_) {
+      expect(scratch);
+      messages_.meet();
+    }
+    is_expecting_ = false;
     send_all(local, leaving);
     for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
       messages_.wait_for(s);
@@ -80,6 +92,7 @@ class Direct final : public Exchange {
   const plan::State& state_;
   const plan::Flows& flows_;
   AtOnce messages_;
+  bool is_expecting_ = false;     ///< receives were posted before the ranks agreed to run
   schedule::GrainOrder imports_;  ///< where blocks land in order
   plan::HoleWalk holes_;          ///< likewise
 };

@@ -28,6 +28,11 @@ class Exchange {
 
   /// Scratch that run() needs, at least what the local redistribution needs. [local]
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// May post receives into scratch that nobody else uses until run(): if all ranks do and agree
+  /// afterwards, they need not meet again. Local.
+  virtual void expect(std::span<std::byte> /*scratch*/) {}
+  /// Takes that back: the ranks have agreed not to run. Local.
+  virtual void withdraw() {}
   /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
   /// messages in `report`. On an exception requests may be pending: then neither this nor scratch
   /// may be freed, ever.

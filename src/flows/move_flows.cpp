@@ -50,7 +50,8 @@ class plan::Executor {
         flows_(state.flows),
         exchange_(engine::make_exchange(state)),
         free_(state.ledger, slots_to_track()) {
-    if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows_);
+    if (state.options.verify)
+      verification_ = std::make_unique<flows::Verification>(state.channel, state.ledger, flows_);
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
@@ -76,6 +77,13 @@ class plan::Executor {
     scratch_ = state_.memory.scratch_beside(backend.contiguous_data(), bytes).first(bytes);
     has_own_ = true;
   }
+
+  /// Ahead of the agreement to run(): lets blocks arrive, unless scratch is for hashes first.
+  /// Local.
+  void expect() {
+    if (!verification_) exchange_->expect(scratch_);
+  }
+  void withdraw() { exchange_->withdraw(); }
 
   void run(StorageBackend& storage, const Storages& all, Report& report) {
     std::optional<storage::GuardedBackend> guard;
@@ -150,7 +158,7 @@ class plan::Executor {
   const plan::Flows& flows_;
   std::unique_ptr<engine::Exchange> exchange_;
   storage::SlotSet free_;
-  std::optional<flows::Verification> verification_;
+  std::unique_ptr<flows::Verification> verification_;
   std::span<std::byte> scratch_;
   Array<SlotIndex> own_origins_;
   std::span<SlotIndex> origins_;
@@ -280,7 +288,14 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
   state.frame->join(agreement);
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
-  agreement.run(state.channel, make_ready(state, backend, lent));
+  const std::optional<Diagnostic> wrong = make_ready(state, backend, lent);
+  if (!wrong && !make_blocks) executor_of(state).expect();
+  try {
+    agreement.run(state.channel, wrong);
+  } catch (...) {
+    if (state.executor) state.executor->withdraw();
+    throw;
+  }
   if (make_blocks) make_blocks();
   Report report = describe(state, all.may_throw);
   try {

@@ -7,7 +7,7 @@
 #include <valet/detail/agree.hpp>
 
 #include <cstring>
-#include <utility>
+#include <memory>
 
 namespace valet::mpi {
 namespace {
@@ -77,10 +77,11 @@ std::string ranks_text(std::int64_t first, std::int64_t last, std::uint64_t coun
 
 }  // namespace
 
-void Agreement::add(Entry entry, std::int64_t word) {
-  entry.first = word_count_;
+void Agreement::add(const Entry& entry, std::int64_t word) {
+  Entry& added = entries_[entry_count_++].entry;
+  std::construct_at(&added, entry);
+  added.first = word_count_;
   add_word(word);
-  entries_[entry_count_++] = std::move(entry);
 }
 
 void Agreement::add_word(std::int64_t word) {
@@ -96,9 +97,10 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
   reduce(channel, std::span(words_).first(word_count_), MPI_INT64_T, MPI_MAX);
   if (words_[0] != 0)
     throw_finding_of(channel.size() - static_cast<int>(words_[0]), channel, mine, enough_);
-  for (const Entry& entry : std::span(entries_).first(entry_count_)) {
+  for (const Place& place : std::span(entries_).first(entry_count_)) {
+    const Entry& entry = place.entry;
     const std::int64_t word = words_[entry.first];
-    if (entry.explain && word > ~words_[entry.first + 1]) entry.explain();
+    if (entry.is_explained && word > ~words_[entry.first + 1]) explain_();
     if (entry.named) {
       const std::int64_t least = ~words_[entry.first + 1];
       const bool has_none = own[entry.first] == lowest && own[entry.first + 1] == lowest;
@@ -107,7 +109,7 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
                          has_none ? std::nullopt : std::optional(own[entry.first]));
       if (word < least) continue;  // no rank has one
     }
-    if (entry.store) entry.store(word);
+    if (entry.store != nullptr) entry.store(entry.value, word);
   }
 }
 

@@ -54,13 +54,13 @@ class VALET_EXPORT Agreement {
   /// Gets the largest value of all ranks.
   template <class Value>
   void largest(Value& value) {
-    add({.store = [&value](std::int64_t word) { value = value_of<Value>(word); }}, word_of(value));
+    add({.store = store_as<Value>, .value = &value}, word_of(value));
   }
   /// Gets the least value of all ranks.
   template <class Value>
   void least(Value& value) {
-    add({.store = [&value](std::int64_t word) { value = value_of<Value>(~word); }},
-        ~word_of(value));
+    const auto store = [](void* least, std::int64_t word) { store_as<Value>(least, ~word); };
+    add({.store = store, .value = &value}, ~word_of(value));
   }
   /// Must be the same on all ranks.
   template <class Value>
@@ -71,17 +71,20 @@ class VALET_EXPORT Agreement {
   /// The same for a value that some ranks do not have, which get that of the others.
   template <class Value>
   void equal(const Named& named, std::optional<Value>& value) {
-    add({.named = named,
-         .store = [&value](std::int64_t word) { value = static_cast<Value>(word); }},
+    const auto store = [](void* missing, std::int64_t word) {
+      *static_cast<std::optional<Value>*>(missing) = static_cast<Value>(word);
+    };
+    add({.named = named, .store = store, .value = &value},
         value ? static_cast<std::int64_t>(*value) : lowest);
     add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
   }
 
-  /// The same where it takes more than the value to say what differs: `explain` is called on all
-  /// ranks, is collective and throws.
+  /// The same where it takes more than the value to say what differs: `explain`, one for all such
+  /// values, is called on all ranks, is collective and throws.
   template <class Value>
   void equal(const std::optional<Value>& value, const std::function<void()>& explain) {
-    add({.explain = explain}, value ? static_cast<std::int64_t>(*value) : lowest);
+    explain_ = explain;
+    add({.is_explained = true}, value ? static_cast<std::int64_t>(*value) : lowest);
     add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
   }
 
@@ -102,9 +105,16 @@ class VALET_EXPORT Agreement {
 
   struct Entry {
     std::optional<Named> named = {};               ///< the value that must be the same
-    std::function<void()> explain = {};            ///< the same with an error of its own
-    std::function<void(std::int64_t)> store = {};  ///< gives the caller what was agreed on
+    bool is_explained = false;                     ///< the same with an error of its own
+    void (*store)(void*, std::int64_t) = nullptr;  ///< gives the caller what was agreed on
+    void* value = nullptr;                         ///< the caller's variable
     std::size_t first = 0;                         ///< first of its words
+  };
+  /// Not initialised before it is used, and without a destructor: a small migration takes about ten
+  /// microseconds, and agrees several times.
+  union Place {
+    Place() {}
+    Entry entry;
   };
   using Words = std::array<std::int64_t, most_words>;
 
@@ -125,16 +135,21 @@ class VALET_EXPORT Agreement {
     else
       return static_cast<Value>(word);
   }
-  void add(Entry entry, std::int64_t word);
+  template <class Value>
+  static void store_as(void* value, std::int64_t word) {
+    *static_cast<Value*>(value) = value_of<Value>(word);
+  }
+  void add(const Entry& entry, std::int64_t word);
   void add_word(std::int64_t word);
 
-  std::array<Entry, most_words> entries_{};
+  std::array<Place, most_words> entries_;
   std::size_t entry_count_ = 0;
   /// First the number of the rank that failed. Of a value that must be the same: it and its
   /// complement, whose largest is the complement of the least.
   Words words_{};
   std::size_t word_count_ = 1;
   std::uint64_t enough_ = 0;
+  std::function<void()> explain_;
 };
 
 /// Values that all ranks have agreed on. Only agree_on() makes them, so that what a rank derives

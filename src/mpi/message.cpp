@@ -71,6 +71,11 @@ void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int
   });
 }
 
+void barrier(const Channel& channel) {
+  const Waiting waiting(channel.hooks());
+  check(MPI_Barrier(channel.get()), "MPI_Barrier");
+}
+
 void post_barrier(const Channel& channel, MPI_Request& request) {
   VALET_ASSERT(request == MPI_REQUEST_NULL);
   check(MPI_Ibarrier(channel.get(), &request), "MPI_Ibarrier");

@@ -19,6 +19,8 @@ VALET_EXPORT void post_send(const Channel& channel, const void* memory, std::uin
 VALET_EXPORT void post_receive(const Channel& channel, void* memory, std::uint64_t bytes,
                                int source, int tag, MPI_Request& request);
 
+/// Returns when all ranks have called it. Collective.
+void barrier(const Channel& channel);
 /// Nonblocking: completes when all ranks have posted it. Collective.
 void post_barrier(const Channel& channel, MPI_Request& request);
 

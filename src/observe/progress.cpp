@@ -52,8 +52,9 @@ void ProgressBar::Wiper::operator()(State* state) const noexcept {
 }
 
 bool ProgressBar::is_shown() {
-  if (wish() == "off") return false;
-  return wish() == "on" ? !standard_error_is_file() : isatty(STDERR_FILENO) != 0;
+  const auto wanted = wish();
+  if (wanted == "off") return false;
+  return wanted == "on" ? !standard_error_is_file() : isatty(STDERR_FILENO) != 0;
 }
 
 void ProgressBar::advance(std::uint64_t amount) {

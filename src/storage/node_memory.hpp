@@ -113,7 +113,7 @@ class Handover {
     bool past_cache = false;
   };
 
-  std::array<WrittenMessage, 32> messages_{};  ///< the last ones
+  std::array<WrittenMessage, 24> messages_{};  ///< the last ones
   std::array<Samples, 2> samples_;
   std::uint64_t asked_ = 0;
 };

@@ -160,6 +160,21 @@ TEST_P(FailingStorage, EndsTheExecutionOnAllRanksWithTheSameError) {
   }
 }
 
+/// Other ranks may have prepared for what the odd rank refuses, and posted receives.
+TEST_P(FailingStorage, RunsAfterAnAgreementNotToRun) {
+  Case tried(ring_map(size(), 40, 40, 1), Form::to_ranks,
+             {.budget_bytes = 1 << 20, .method = GetParam()}, Shape::dense, Reach::host);
+  for (int k = 0; k < 3; ++k) {
+    tried.filled.fill();
+    alignas(std::max_align_t) std::array<std::byte, 1> too_small{};
+    const auto workspace = is_odd() ? std::span<std::byte>(too_small) : std::span<std::byte>();
+    const Outcome outcome = outcome_of([&] { execute(*tried.plan, tried.storage, workspace); });
+    expect_error(outcome, ErrorCode::invalid_argument, {odd_name(), "the workspace has 1 bytes"});
+    EXPECT_TRUE(all_ranks(tried.is_untouched()));
+    tried.expect_healthy_run();
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Methods, FailingStorage,
                          testing::Values(Method::stream, Method::direct, Method::phased,
                                          Method::cyclic),

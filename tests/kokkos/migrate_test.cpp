@@ -93,7 +93,8 @@ TEST(MigrateManyViews, DirectAndStagedGiveTheSameBytes) {
     MapPart map(random_map_of_views(random), rank());
     const auto direct = make_views<Bytes>(map.slots());
     const auto staged = make_views<Bytes>(map.slots());
-    for (const auto& [views, path] : {std::pair(direct, Path::direct), {staged, Path::staged}}) {
+    for (const auto& [views, path] :
+         {std::pair(direct, Path::direct), std::pair(staged, Path::staged)}) {
       write_blocks(views, map);
       const valet::BlockStorage storage = storage_of(views, path);
       valet::Plan plan =

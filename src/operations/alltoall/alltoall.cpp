@@ -38,6 +38,7 @@ struct Sizes {
   std::uint64_t page = 0;        ///< bytes of the page that suits; the least of all ranks'
   std::uint64_t least_page = 0;  ///< the smallest that fits, or unknown; the largest of all ranks'
   bool at_once = false;          ///< everything can leave at once: on all ranks
+  bool expects = false;          ///< and may arrive already: on all ranks
   plan::JointShape shape = {};   ///< what the choice between pages and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
 
@@ -45,6 +46,7 @@ struct Sizes {
     agreement.least(page);
     agreement.largest(least_page);
     agreement.least(at_once);
+    agreement.least(expects);
     shape.join(agreement);
     swaps.join(agreement);
   }
@@ -186,7 +188,7 @@ class Alltoall {
                      .neighbours = std::max(operations::count_others(sent_, self_), sources)});
   }
 
-  /// Whether everything can leave this rank at once, and then the scratch for it.
+  /// Whether everything can leave this rank at once, and then prepares for it.
   /// @throws std::bad_alloc.
   bool suits_at_once() {
     const bool must = options_.method == AlltoallMethod::direct;
@@ -194,7 +196,10 @@ class Alltoall {
     needed_at_once_ = operations::sum_of_others(sent_, self_) * buffer_.element_bytes;
     const bool suits =
         needed_at_once_ <= budget_ && (must || needed_at_once_ <= schedule::most_bytes_at_once);
-    if (suits) frame_.memory->take_scratch(static_cast<std::size_t>(needed_at_once_));
+    if (suits) {
+      frame_.memory->take_scratch(static_cast<std::size_t>(needed_at_once_));
+      mine_.expects = at_once_.emplace(*state_, buffer_, sent_, received_).expect();
+    }
     return suits;
   }
 
@@ -313,11 +318,13 @@ class Alltoall {
   Report move(const AgreedSizes& all, double start) {
     state_->blocks.block_bytes = static_cast<std::size_t>(all->page);
     std::optional<AlltoallMethod> method = AlltoallMethod::direct;
-    if (!all->at_once)
+    if (!all->at_once) {
+      at_once_.reset();
       method = choose_swaps(all);
-    else if (options_.method == AlltoallMethod::automatic)
+    } else if (options_.method == AlltoallMethod::automatic) {
       state_->choice = std::make_shared<const schedule::Choice>(
           schedule::Choice{.reason = "the budgets hold all that leaves"});
+    }
     frame_.caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer_.element_bytes,
                       budget_};
     const double planned = mpi::now();
@@ -332,7 +339,7 @@ class Alltoall {
     if (!method)
       report = move_pages(all->page);
     else if (all->at_once)
-      report = operations::DirectExchange(*state_, buffer_, sent_, received_).run();
+      report = at_once_->run(all->expects);
     else
       report = swaps_->run();
     report.plan_seconds = planned - start;
@@ -415,6 +422,7 @@ class Alltoall {
   pages::PageLimits limits_;
   std::uint64_t needed_at_once_ = 0;  ///< budget to move everything at once
   Sizes mine_;
+  std::optional<operations::DirectExchange> at_once_;
   std::optional<operations::SortedExchange> swaps_;
 };
 

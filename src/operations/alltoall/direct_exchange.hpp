@@ -28,11 +28,28 @@ class DirectExchange {
         sent_(sent),
         received_(received),
         self_(static_cast<std::size_t>(state.channel.rank())),
+        own_from_(offset_of(sent, self_)),
+        own_to_(offset_of(received, self_)),
         messages_(state.channel, state.ledger, count_others(received, self_),
                   count_others(sent, self_)) {}
+  DirectExchange(const DirectExchange&) = delete;
+  DirectExchange& operator=(const DirectExchange&) = delete;
+  ~DirectExchange() {
+    if (is_expecting_) messages_.withdraw();
+  }
+
+  /// Ahead of the agreement to run(), without which nothing changes: packs what leaves into scratch
+  /// and lets arrive what comes, unless the own segment would have to give way to it. Local.
+  /// @return Whether it did. If all ranks did, they need not meet again.
+  bool expect() {
+    if (own_from_ != own_to_ && sent_[self_] > 0) return false;
+    prepare();
+    return is_expecting_ = true;
+  }
 
   /// Moves everything, in scratch for all that leaves, which has been taken. Collective, blocking.
-  Report run() {
+  /// @param all_expect  Whether all ranks do.
+  Report run(bool all_expect) {
     const double start = mpi::now();
     Report report;
     report.method = to_string(AlltoallMethod::direct);
@@ -42,8 +59,9 @@ class DirectExchange {
     report.bytes_sent = bytes_of(report.blocks_sent);
     state_.frame->exchange("all-to-all by direct", report.blocks_sent + report.blocks_received,
                            buffer_.element_bytes, report, [&] {
-                             state_.memory.use_scratch(
-                                 [&](std::span<std::byte> scratch) { exchange(scratch.data()); });
+                             state_.memory.use_scratch([&](std::span<std::byte> scratch) {
+                               exchange(scratch.data(), all_expect);
+                             });
                            });
     report.messages = messages_.messages();
     report.exchange_seconds = mpi::now() - start;
@@ -76,21 +94,24 @@ class DirectExchange {
     }
   }
 
-  void exchange(std::byte* staged) {
-    std::byte* next = staged;
+  void prepare() {
+    std::byte* next = state_.memory.scratch().data();
     for_each_destination([&](std::size_t, std::size_t begin, std::size_t bytes) {
       std::memcpy(next, data() + begin, bytes);
       next += bytes;
     });
-    const std::size_t own_from = offset_of(sent_, self_), own_to = offset_of(received_, self_);
-    if (own_from != own_to && sent_[self_] > 0)
-      std::memmove(data() + own_to, data() + own_from, bytes_of(sent_[self_]));
+    if (own_from_ != own_to_ && sent_[self_] > 0)
+      std::memmove(data() + own_to_, data() + own_from_, bytes_of(sent_[self_]));
     receive_all();
-    messages_.meet();
-    next = staged;
+  }
+
+  void exchange(const std::byte* staged, bool all_expect) {
+    if (!is_expecting_) prepare();
+    is_expecting_ = false;
+    if (!all_expect) messages_.meet();
     for_each_destination([&](std::size_t to, std::size_t, std::size_t bytes) {
-      messages_.send(static_cast<int>(to), next, bytes);
-      next += bytes;
+      messages_.send(static_cast<int>(to), staged, bytes);
+      staged += bytes;
     });
     wait_for_all();
   }
@@ -120,6 +141,8 @@ class DirectExchange {
   const AlltoallBuffer& buffer_;
   std::span<const std::uint64_t> sent_, received_;
   std::size_t self_;
+  std::size_t own_from_, own_to_;  ///< bytes in front of the own segment
+  bool is_expecting_ = false;      ///< what arrives may arrive already
   engine::AtOnce messages_;
 };
 
