@@ -7,6 +7,7 @@
 
 #include "engine/local_slots.hpp"
 #include "plan/plan_state.hpp"
+#include "schedule/methods.hpp"
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 #include <valet/report.hpp>
@@ -54,7 +55,9 @@ class Exchange {
 /// Makes the method of the options. Allocates all it will need but scratch. Local; the plan must
 /// outlive the result.
 [[nodiscard]] std::unique_ptr<Exchange> make_exchange(const plan::State& state);
-/// The same of one method.
-decltype(make_exchange) make_stream, make_direct, make_phased, make_cyclic;
+/// The same of one method: make_<name>(), for each in the table.
+#define VALET_DECLARE(C, name) decltype(make_exchange) make_##name;
+VALET_METHODS(VALET_DECLARE)
+#undef VALET_DECLARE
 
 }  // namespace valet::engine

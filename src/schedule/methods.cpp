@@ -16,22 +16,11 @@ bool asks_root(const Options& options) {
          options.phased.heuristic == Heuristic::continuous;
 }
 
-constexpr MethodTraits stream{.method = Method::stream,
-                              .name = "stream",
-                              .upper_name = "STREAM",
-                              .landing = LandingRule::in_order,
-                              .shares_memory = always};
+constexpr MethodTraits stream{.landing = LandingRule::in_order, .shares_memory = always};
 
-constexpr MethodTraits direct{.method = Method::direct,
-                              .name = "direct",
-                              .upper_name = "DIRECT",
-                              .budget = BudgetRule::everything,
-                              .landing = LandingRule::at_once};
+constexpr MethodTraits direct{.budget = BudgetRule::everything, .landing = LandingRule::at_once};
 
 constexpr MethodTraits phased{
-    .method = Method::phased,
-    .name = "phased",
-    .upper_name = "PHASED",
     .messages = MessageRule::phased,
     // The lists that a root or waiting blocks need are weighed against the whole budget.
     .shares_memory = [](const Options& options) { return !asks_root(options); },
@@ -39,24 +28,25 @@ constexpr MethodTraits phased{
     .has_phases = true,
     .has_root = asks_root};
 
-constexpr MethodTraits cyclic{.method = Method::cyclic,
-                              .name = "cyclic",
-                              .upper_name = "CYCLIC",
-                              .shares_memory = always,
-                              .has_phases = true,
-                              .has_root = always};
+constexpr MethodTraits cyclic{.shares_memory = always, .has_phases = true, .has_root = always};
 
-#define VALET_ROW(C, name) &(name),
+constexpr MethodTraits named(MethodTraits row, Method method, const char* name, const char* upper) {
+  row.method = method;
+  row.name = name;
+  row.upper_name = upper;
+  return row;
+}
+#define VALET_ROW(C, name) named(name, Method::name, #name, #C),
 constexpr std::array table{VALET_METHODS(VALET_ROW)};
 #undef VALET_ROW
 
 }  // namespace
 
-std::span<const MethodTraits* const> methods() { return table; }
+std::span<const MethodTraits> methods() { return table; }
 
 const MethodTraits* find_traits(Method method) noexcept {
   const auto found = std::ranges::find(table, method, &MethodTraits::method);
-  return found == table.end() ? nullptr : *found;
+  return found == table.end() ? nullptr : &*found;
 }
 
 const MethodTraits& traits_of(Method method) {

@@ -2,8 +2,8 @@
 #pragma once
 
 /// The table of methods: all that Valet knows of a method apart from how it moves blocks. Whatever
-/// depends on the method asks here, so a new one is a value of the public enums, a row here, and
-/// its own files. No MPI in here.
+/// depends on the method asks here, so a new one is a value of the public enums, an entry in
+/// VALET_METHODS, a row in methods.cpp, and its own file. No MPI in here.
 
 #include <valet/error.hpp>
 #include <valet/export.hpp>
@@ -43,7 +43,7 @@ enum class LandingRule {
 /// own, and moves pages by stream.
 struct MethodTraits {
   Method method = Method::stream;
-  const char* name = "";        ///< as to_string() and parse_method() have it
+  const char* name = "";        ///< from VALET_METHODS, as to_string() and parse_method() have it
   const char* upper_name = "";  ///< the value of Zoltan's parameter
   MessageRule messages = MessageRule::stream;
   BudgetRule budget = BudgetRule::any;
@@ -57,7 +57,7 @@ struct MethodTraits {
 };
 
 /// The rows, in the order of VALET_METHODS.
-[[nodiscard]] VALET_EXPORT std::span<const MethodTraits* const> methods();
+[[nodiscard]] VALET_EXPORT std::span<const MethodTraits> methods();
 /// The row of a method; nullptr for Method::automatic and for what is no method.
 [[nodiscard]] VALET_EXPORT const MethodTraits* find_traits(Method method) noexcept;
 /// The row of a method that is one. @throws Error invalid_argument.

@@ -182,10 +182,8 @@ class OwnColumn {
 };
 
 Options random_options(std::mt19937_64& random) {
-  constexpr std::array methods{Method::stream, Method::stream, Method::automatic,
-                               Method::phased, Method::cyclic, Method::direct};
   Options options;
-  options.method = methods[pick(random, 0, methods.size() - 1)];
+  options.method = all_methods[pick(random, 0, all_methods.size() - 1)];
   options.order = pick(random, 0, 1) == 0 ? Order::stable : Order::any;
   options.verify = pick(random, 0, 1) == 0;
   options.share_memory = pick(random, 0, 1) == 0;

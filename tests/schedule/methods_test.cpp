@@ -18,13 +18,13 @@ std::string upper(std::string text) {
 
 TEST(Methods, EveryRowIsFoundByItsMethodAndByItsName) {
   ASSERT_FALSE(methods().empty());
-  for (const MethodTraits* const row : methods()) {
-    EXPECT_EQ(find_traits(row->method), row);
-    EXPECT_EQ(&traits_of(row->method), row);
-    EXPECT_STREQ(to_string(row->method), row->name);
-    EXPECT_EQ(parse_method(row->name), row->method);
-    EXPECT_EQ(parse_method(row->upper_name), row->method);
-    EXPECT_EQ(row->upper_name, upper(row->name));
+  for (const MethodTraits& row : methods()) {
+    EXPECT_EQ(find_traits(row.method), &row);
+    EXPECT_EQ(&traits_of(row.method), &row);
+    EXPECT_STREQ(to_string(row.method), row.name);
+    EXPECT_EQ(parse_method(row.name), row.method);
+    EXPECT_EQ(parse_method(row.upper_name), row.method);
+    EXPECT_EQ(row.upper_name, upper(row.name));
   }
 }
 
@@ -32,9 +32,9 @@ TEST(Methods, TheListNamesTheRowsInTheirOrderWithTheirValuesInC) {
   std::size_t k = 0;
 #define VALET_CHECK_ROW(C, value)                               \
   ASSERT_LT(k, methods().size());                               \
-  EXPECT_EQ(methods()[k]->method, Method::value);               \
-  EXPECT_STREQ(methods()[k]->name, #value);                     \
-  EXPECT_STREQ(methods()[k]->upper_name, #C);                   \
+  EXPECT_EQ(methods()[k].method, Method::value);                \
+  EXPECT_STREQ(methods()[k].name, #value);                      \
+  EXPECT_STREQ(methods()[k].upper_name, #C);                    \
   EXPECT_EQ(static_cast<int>(Method::value), VALET_METHOD_##C); \
   ++k;
   VALET_METHODS(VALET_CHECK_ROW)
@@ -51,11 +51,11 @@ TEST(Methods, TheChoiceAmongThemIsNoneOfThem) {
 
 TEST(Methods, KnowWhatTheyNeed) {
   const Options options;
-  for (const MethodTraits* const row : methods()) {
-    const bool has_root = row->has_root && row->has_root(options);
-    EXPECT_EQ(has_root, row->method == Method::cyclic) << row->name;
-    EXPECT_EQ(row->budget == BudgetRule::everything, row->method == Method::direct) << row->name;
-    EXPECT_EQ(row->messages == MessageRule::phased, row->method == Method::phased) << row->name;
+  for (const MethodTraits& row : methods()) {
+    const bool has_root = row.has_root && row.has_root(options);
+    EXPECT_EQ(has_root, row.method == Method::cyclic) << row.name;
+    EXPECT_EQ(row.budget == BudgetRule::everything, row.method == Method::direct) << row.name;
+    EXPECT_EQ(row.messages == MessageRule::phased, row.method == Method::phased) << row.name;
   }
   const Options parking{.phased = {.parking = 1}};
   EXPECT_TRUE(traits_of(Method::phased).has_root(parking));

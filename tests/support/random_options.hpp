@@ -4,6 +4,7 @@
 /// Random options that every rank draws alike, and how a failure names them.
 
 #include "random_maps.hpp"
+#include "schedule/methods.hpp"
 #include <valet/valet.hpp>
 
 #include <array>
@@ -12,6 +13,10 @@
 #include <string>
 
 namespace valet::test {
+
+#define VALET_LISTED(C, name) Method::name,
+inline constexpr std::array all_methods{VALET_METHODS(VALET_LISTED) Method::automatic};
+#undef VALET_LISTED
 
 /// Blocks of budget of a rank: one block in a quarter of all cases. In every third case each rank
 /// has a number of its own, so that some ranks can share memory with others and some cannot.

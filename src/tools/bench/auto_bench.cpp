@@ -65,12 +65,12 @@ class AutoBenchmark final : public Benchmark {
     auto options = common_options<Options>();
     std::vector<Series> all{{"auto", comparison.migration(options)}};
     const auto choice = all.front().run().report.choice;
-    for (const schedule::MethodTraits* const method : schedule::methods()) {
-      options.method = method->method;
+    for (const schedule::MethodTraits& method : schedule::methods()) {
+      options.method = method.method;
       if (std::ranges::all_of(choice->predictions, [&](const schedule::Prediction& prediction) {
-            return prediction.fits || prediction.method != method->method;
+            return prediction.fits || prediction.method != method.method;
           }))
-        all.push_back({method->name, comparison.migration(options)});
+        all.push_back({method.name, comparison.migration(options)});
     }
     all.push_back({"alltoallv", [&] { return comparison.peer().run_warm(); }});
     take_turns(all);
@@ -95,8 +95,8 @@ class AutoBenchmark final : public Benchmark {
     const Report& report = all.front().report;
     const double seconds = median(all.front().seconds);
     Case seconds_of_methods;
-    for (const schedule::MethodTraits* const method : schedule::methods())
-      seconds_of_methods["seconds_" + std::string(method->name)] = nullptr;
+    for (const schedule::MethodTraits& method : schedule::methods())
+      seconds_of_methods["seconds_" + std::string(method.name)] = nullptr;
     // Where there are no other methods, the best is the choice itself.
     double best = seconds;
     std::string best_method = "auto";

@@ -23,8 +23,8 @@ Option Benchmark::memory_option() {
 
 Option Benchmark::method_option(std::vector<std::string>& methods) {
   std::string known = "auto";
-  for (const schedule::MethodTraits* const method : schedule::methods())
-    known.append(", ").append(method->name);
+  for (const schedule::MethodTraits& method : schedule::methods())
+    known.append(", ").append(method.name);
   return {"--method", &methods, "methods (comma-separated): " + known};
 }
 

@@ -30,9 +30,9 @@ bool set_method(MigrationParameters& parameters, const std::string& value) {
   }
   parameters.method = Method::automatic;
   if (value == automatic_name) return true;
-  for (const schedule::MethodTraits* const traits : schedule::methods()) {
-    if (value != traits->upper_name) continue;
-    parameters.method = traits->method;
+  for (const schedule::MethodTraits& traits : schedule::methods()) {
+    if (value != traits.upper_name) continue;
+    parameters.method = traits.method;
     return true;
   }
   return false;
@@ -40,8 +40,8 @@ bool set_method(MigrationParameters& parameters, const std::string& value) {
 
 std::string method_values() {
   std::string values = std::string(stock_name) + ", " + automatic_name;
-  for (const schedule::MethodTraits* const traits : schedule::methods())
-    values.append(", ").append(traits->upper_name);
+  for (const schedule::MethodTraits& traits : schedule::methods())
+    values.append(", ").append(traits.upper_name);
   return values;
 }
 
