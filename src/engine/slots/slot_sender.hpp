@@ -18,8 +18,11 @@ namespace valet::engine {
   schedule::StreamLimits limits = plan::stream_limits(state.options, state.blocks, state.flows);
   limits.shares_memory = state.node().shares();
   limits.node_bytes = state.node().own().size();
+  // Some of what goes to a rank of the node may be sent (OrderedReceiver): packed, where MPI cannot
+  // read the blocks.
   for (const plan::Outgoing& flow : state.flows.outgoing)
-    if (state.node().of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
+    if (state.blocks.reachable_by_mpi && state.node().of(flow.rank) != nullptr)
+      limits.blocks_sent_on_node += flow.count;
   for (const plan::Incoming& flow : state.flows.incoming)
     if (state.node().is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
   return limits;
