@@ -9,7 +9,8 @@
 namespace valet::test {
 namespace {
 
-constexpr std::array methods{Method::stream, Method::phased, Method::cyclic, Method::direct};
+constexpr std::array packing_methods{Method::stream, Method::phased, Method::cyclic,
+                                     Method::direct};
 constexpr std::size_t block_bytes = 16;  ///< a byte, padding, eight bytes
 
 /// What a pack does with the seven bytes of padding.
@@ -117,7 +118,7 @@ Options options_of(Method method, Order order) {
 
 TEST(Packing, OfPaddingIsNoCorruption) {
   for (const Padding padding : paddings)
-    for (const Method method : methods)
+    for (const Method method : packing_methods)
       for (const Order order : {Order::any, Order::fill, Order::stable})
         for (const std::size_t budget : {std::size_t{1} << 10, std::size_t{4} << 20}) {
           SCOPED_TRACE("padding " + std::to_string(static_cast<int>(padding)) + ", " +
@@ -148,7 +149,7 @@ TEST(Packing, ThatForgetsAMemberIsCorruption) {
 }
 
 TEST(Packing, PastTheBlockIsAnErrorOfAllRanksBeforeAnythingMoves) {
-  for (const Method method : methods)
+  for (const Method method : packing_methods)
     for (const std::size_t overrun : {1U, 8U, 30U})
       for (const int where : {0, size() - 1}) {
         Blocks blocks(Padding::unwritten);

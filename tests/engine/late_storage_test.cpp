@@ -10,12 +10,12 @@
 namespace valet::test {
 namespace {
 
-constexpr std::size_t block_bytes = 56;
+constexpr std::size_t late_block_bytes = 56;
 constexpr std::array methods{Method::stream, Method::phased, Method::cyclic, Method::direct};
 
 struct LateCase {
   LateCase(const GlobalMap& map, Form form, const Options& options, bool hashes = false)
-      : filled(map, rank(), Shape::dense, block_bytes),
+      : filled(map, rank(), Shape::dense, late_block_bytes),
         late(std::make_shared<LateBackend>(filled.storage(), hashes)),
         storage(late),
         plan(filled.plan(MPI_COMM_WORLD, storage, form, options)) {}
@@ -31,7 +31,7 @@ class LateStorage : public testing::TestWithParam<Method> {};
 TEST_P(LateStorage, IsWaitedForBeforeItsMemoryIsUsed) {
   const Method method = GetParam();
   for (std::uint64_t k = 0; k < 72; ++k) {
-    const auto [map, form, options] = swept_case(k, method, block_bytes);
+    const auto [map, form, options] = swept_case(k, method, late_block_bytes);
     SCOPED_TRACE(seed_note(seed() + k) + ", " + to_string(method) + ", " +
                  to_string(options.order));
     LateCase tried(map, form, options, k % 4 == 0 && rank() % 2 == 0);
@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, LateStorage, testing::ValuesIn(methods), Param
 
 /// Several messages are packed while MPI moves others.
 TEST(LateStream, WaitsForSeveralMessagesAtATime) {
-  Options options{.method = Method::stream, .message_bytes = 4 * block_bytes};
+  Options options{.method = Method::stream, .message_bytes = 4 * late_block_bytes};
   for (const Order order : all_orders) {
     options.order = order;
     LateCase tried(ring_map(size(), 2000, 2000, 1), Form::to_ranks, options);

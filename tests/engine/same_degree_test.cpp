@@ -10,7 +10,7 @@ namespace valet::test {
 namespace {
 
 constexpr int neighbours = 4;
-constexpr std::size_t blocks = 3000, block_bytes = 1000;
+constexpr std::size_t blocks = 3000, row_bytes = 1000;
 constexpr std::array job_sizes{6, 8, 16};
 
 /// The report of this rank in a job of the first `ranks` ranks; nothing on the others.
@@ -18,9 +18,9 @@ Report moved_among(int ranks, const Options& options) {
   MPI_Comm communicator = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank() < ranks ? 0 : MPI_UNDEFINED, rank(), &communicator);
   if (communicator == MPI_COMM_NULL) return {};
-  std::vector<std::byte> data(blocks * block_bytes);
+  std::vector<std::byte> data(blocks * row_bytes);
   const std::vector<int> map = map_to_neighbours(rank(), ranks, neighbours, blocks);
-  const BlockStorage storage{field(data.data(), blocks, block_bytes)};
+  const BlockStorage storage{field(data.data(), blocks, row_bytes)};
   const Report report = migrate(communicator, storage, blocks, map, options);
   MPI_Comm_free(&communicator);
   return report;

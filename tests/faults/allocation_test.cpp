@@ -14,9 +14,9 @@ namespace {
 using Case = RefusedCall;
 
 /// Blocks of 8 bytes that say where they began. Of each rank block k goes to rank_of(rank, k).
-class Blocks {
+class TracedBlocks {
  public:
-  Blocks(std::uint64_t slots, std::uint64_t count, bool is_cyclic)
+  TracedBlocks(std::uint64_t slots, std::uint64_t count, bool is_cyclic)
       : count_(count), is_cyclic_(is_cyclic), data_(slots), ranks_(count), addresses_(count) {
     for (std::uint64_t k = 0; k < count; ++k) {
       ranks_[k] = rank_of(rank(), k);
@@ -24,9 +24,9 @@ class Blocks {
     }
     Valet_Storage_add_field(in_c_, data_.data(), slots, 8, 8, "blocks");
   }
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
-  ~Blocks() { Valet_Storage_free(in_c_); }
+  TracedBlocks(const TracedBlocks&) = delete;
+  TracedBlocks& operator=(const TracedBlocks&) = delete;
+  ~TracedBlocks() { Valet_Storage_free(in_c_); }
 
   [[nodiscard]] Case to_ranks(const Options& options) {
     return {[this, options](MPI_Comm communicator) {
@@ -147,38 +147,38 @@ std::string name_of(const Options& options) {
 }
 
 TEST(RefusedAllocation, EndsMapsToRanksOnAllRanks) {
-  Blocks blocks(90, 60, false);
+  TracedBlocks blocks(90, 60, false);
   for (const Options& options : all_options())
     survives_all(blocks.to_ranks(options), name_of(options));
 }
 
 TEST(RefusedAllocation, EndsMapsToRanksInCOnAllRanks) {
   for (const std::uint64_t count : {std::uint64_t{60}, std::uint64_t{8'000}}) {
-    Blocks blocks(3 * count, count, false);
+    TracedBlocks blocks(3 * count, count, false);
     survives_all(blocks.to_ranks_in_c(), "in C, " + std::to_string(count));
   }
 }
 
 TEST(RefusedAllocation, EndsCyclicMapsOnAllRanks) {
-  Blocks blocks(90, 60, true);
+  TracedBlocks blocks(90, 60, true);
   survives_all(blocks.to_ranks({}), "cyclic map");
 }
 
 TEST(RefusedAllocation, EndsLayoutsOnAllRanks) {
-  Blocks small(90, 60, false), large(140'000, 8'000, false);
+  TracedBlocks small(90, 60, false), large(140'000, 8'000, false);
   survives_all(small.to_layout(), "layout");
   survives_all(large.to_layout(), "large layout");
 }
 
 TEST(RefusedAllocation, EndsMapsToSlotsOnAllRanks) {
-  Blocks blocks(90, 60, false);
+  TracedBlocks blocks(90, 60, false);
   for (const Options& options : all_options())
     if (options.order == Order::any) survives_all(blocks.to_slots(options), name_of(options));
 }
 
 // More than is held back for hard times: bitmaps, lists and scratch.
 TEST(RefusedAllocation, EndsLargeMapsOnAllRanks) {
-  Blocks blocks(140'000, 8'000, false);
+  TracedBlocks blocks(140'000, 8'000, false);
   for (const Options& options : all_options()) {
     survives_all(blocks.to_ranks(options), name_of(options));
     if (options.method == Method::stream && options.order == Order::any)
@@ -187,7 +187,7 @@ TEST(RefusedAllocation, EndsLargeMapsOnAllRanks) {
 }
 
 TEST(RefusedAllocation, EndsVerifiedAndCentralizedMapsOnAllRanks) {
-  Blocks blocks(90, 60, false);
+  TracedBlocks blocks(90, 60, false);
   Options options{.verify = true, .keep_memory = false};
   survives_all(blocks.to_ranks(options), "verified");
   options.method = Method::phased;
@@ -198,7 +198,7 @@ TEST(RefusedAllocation, EndsVerifiedAndCentralizedMapsOnAllRanks) {
 
 // A plan that could not be executed can be executed when there is memory.
 TEST(RefusedAllocation, LeavesAPlanThatCanBeExecuted) {
-  Blocks blocks(140'000, 8'000, false);
+  TracedBlocks blocks(140'000, 8'000, false);
   for (const Options& options : all_options()) {
     SCOPED_TRACE(name_of(options));
     bool goes_on = true;

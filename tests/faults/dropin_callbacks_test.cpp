@@ -11,7 +11,7 @@ namespace {
 
 using namespace valet::test;
 
-constexpr int objects = 12, object_size = 100;
+constexpr int objects_each = 12, object_size = 100;
 
 using Call = ObjectClient::Call;
 using enum ObjectClient::Call;
@@ -34,7 +34,7 @@ class Client : public ObjectClient {
                       {"MIGRATE_MEMORY", "600"},
                       {"MIGRATE_ONLY_PROC_CHANGES", "0"}},
                      form.multi) {
-    for (int k = 0; k < objects; ++k) {
+    for (int k = 0; k < objects_each; ++k) {
       const auto id = static_cast<Id>(1000 * rank() + k);
       export_to(k % size(), id, id);
     }
@@ -82,7 +82,8 @@ class EveryCallback : public testing::TestWithParam<Form> {
   void expect_calls(const Client& client, Call failing, int number) {
     const bool holds = std::string(GetParam().callbacks) == "HOLD";
     const bool before_objects =
-        failing == in_pre || (failing == in_size && number <= (GetParam().multi ? 1 : objects));
+        failing == in_pre ||
+        (failing == in_size && number <= (GetParam().multi ? 1 : objects_each));
     EXPECT_TRUE(!before_objects || client.called(in_pack) == 0) << "found before an object moves";
     EXPECT_TRUE(!holds || failing != in_pack || client.called(in_mid) == 0)
         << "of pack, before mid runs";

@@ -14,9 +14,9 @@ enum class Arenas { one, two };
 
 /// One or two arenas under one map, and a column beside each; block k of every rank goes to rank k
 /// % P.
-class Blocks {
+class ArenaBlocks {
  public:
-  Blocks(std::uint64_t count, Arenas arenas) {
+  ArenaBlocks(std::uint64_t count, Arenas arenas) {
     all_.alignment = 8;
     for (int r = 0; r < size(); ++r) {
       all_.before.emplace_back();
@@ -36,8 +36,8 @@ class Blocks {
     storage_.emplace(fields, columns);
     has_two_ = arenas == Arenas::two;
   }
-  Blocks(const Blocks&) = delete;
-  Blocks& operator=(const Blocks&) = delete;
+  ArenaBlocks(const ArenaBlocks&) = delete;
+  ArenaBlocks& operator=(const ArenaBlocks&) = delete;
 
   [[nodiscard]] RefusedCall migrated(const Options& options) {
     return tested([this, options](MPI_Comm communicator) {
@@ -86,8 +86,8 @@ class Blocks {
   std::optional<RaggedStorage> storage_;  ///< made before memory is refused
 };
 
-constexpr Method all_methods[] = {Method::stream, Method::direct, Method::phased, Method::cyclic,
-                                  Method::automatic};
+constexpr Method ragged_methods[] = {Method::stream, Method::direct, Method::phased, Method::cyclic,
+                                     Method::automatic};
 
 Options options_of(Method method) {
   return {.budget_bytes = method == Method::direct ? std::size_t{4} << 20 : std::size_t{40'000},
@@ -95,13 +95,13 @@ Options options_of(Method method) {
 }
 
 TEST(RefusedAllocation, EndsMapsOfRaggedBlocksOnAllRanks) {
-  Blocks blocks(300, Arenas::one);
+  ArenaBlocks blocks(300, Arenas::one);
   for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic})
     survives_all(blocks.migrated(options_of(method)), to_string(method));
 }
 
 TEST(RefusedAllocation, EndsVerifiedMapsOfRaggedBlocksOnAllRanks) {
-  Blocks blocks(300, Arenas::two);
+  ArenaBlocks blocks(300, Arenas::two);
   Options options = options_of(Method::stream);
   options.verify = true;
   options.keep_memory = false;
@@ -109,7 +109,7 @@ TEST(RefusedAllocation, EndsVerifiedMapsOfRaggedBlocksOnAllRanks) {
 }
 
 TEST(RefusedAllocation, EndsBlocksOfDifferentSizesInCOnAllRanks) {
-  Blocks blocks(300, Arenas::one);
+  ArenaBlocks blocks(300, Arenas::one);
   RaggedArrays& arrays = blocks.first();
   Valet_Ragged_storage* const in_c = Valet_Ragged_storage_create();
   Valet_Ragged_storage_add_field(in_c, arrays.arena.bytes().data(), arrays.arena.bytes().size(),
@@ -121,7 +121,7 @@ TEST(RefusedAllocation, EndsBlocksOfDifferentSizesInCOnAllRanks) {
 
 // More than is held back for hard times: lists of pages and scratch.
 TEST(RefusedAllocation, EndsLargeMapsOfRaggedBlocksOnAllRanks) {
-  Blocks blocks(1'500, Arenas::one);
+  ArenaBlocks blocks(1'500, Arenas::one);
   for (const std::size_t budget : {std::size_t{8} << 10, std::size_t{4} << 20}) {
     const Options options{.budget_bytes = budget};
     survives_all(blocks.migrated(options), "budget " + std::to_string(budget));
@@ -130,8 +130,8 @@ TEST(RefusedAllocation, EndsLargeMapsOfRaggedBlocksOnAllRanks) {
 
 // A plan that could not be executed can be executed when there is memory.
 TEST(RefusedAllocation, LeavesAPlanOfRaggedBlocksThatCanBeExecuted) {
-  Blocks blocks(300, Arenas::two);
-  for (const Method method : all_methods) {
+  ArenaBlocks blocks(300, Arenas::two);
+  for (const Method method : ragged_methods) {
     SCOPED_TRACE(to_string(method));
     bool goes_on = true;
     for (long long n = 1; goes_on && !::testing::Test::HasFailure(); ++n) {

@@ -237,10 +237,12 @@ TEST(Blocks, FenceTheGivenInstanceBeforeTheDataIsTouched) {
   EXPECT_TRUE(all_ranks(given > before));
 }
 
-std::multiset<std::string>* kernels = nullptr;
+std::multiset<std::string>* kernel_names = nullptr;
 std::multiset<std::string>* allocations = nullptr;
 
-void note_kernel(const char* name, const std::uint32_t, std::uint64_t*) { kernels->insert(name); }
+void note_kernel(const char* name, const std::uint32_t, std::uint64_t*) {
+  kernel_names->insert(name);
+}
 
 void note_allocation(const Kokkos::Tools::SpaceHandle, const char* label, const void* const,
                      const std::uint64_t bytes) {
@@ -251,7 +253,7 @@ void note_allocation(const Kokkos::Tools::SpaceHandle, const char* label, const 
 class Listener {
  public:
   Listener() {
-    kernels = &kernels_;
+    kernel_names = &kernels_;
     allocations = &allocations_;
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(note_kernel);
     Kokkos::Tools::Experimental::set_allocate_data_callback(note_allocation);

@@ -17,8 +17,8 @@ using Memory = Kokkos::DefaultExecutionSpace::memory_space;
 
 /// A View on the device and one for the host to write and read it by.
 template <class Data, class Layout>
-struct Field {
-  Field(const char* label, std::uint64_t slots)
+struct MirroredView {
+  MirroredView(const char* label, std::uint64_t slots)
       : host(make_view<HostView<Data, Layout>>(label, slots)),
         device(make_view<Kokkos::View<Data, Layout, Memory>>(label, slots)) {}
   void upload() const { Kokkos::deep_copy(device, host); }
@@ -28,8 +28,8 @@ struct Field {
   Kokkos::View<Data, Layout, Memory> device;
 };
 
-struct Fields {
-  explicit Fields(std::uint64_t slots)
+struct DeviceFields {
+  explicit DeviceFields(std::uint64_t slots)
       : position("position", slots), flux("flux", slots), id("id", slots), flag("flag", slots) {}
 
   [[nodiscard]] BlockStorage storage() const {
@@ -45,10 +45,10 @@ struct Fields {
     position.download(), flux.download(), id.download(), flag.download();
     return wrong_elements(host(), map, kind, storage().block_bytes());
   }
-  Field<double* [3], Kokkos::LayoutLeft> position;
-  Field<float***, Kokkos::LayoutRight> flux;
-  Field<std::uint64_t*, Kokkos::LayoutLeft> id;
-  Field<char*, Kokkos::LayoutRight> flag;  // no block is aligned to words
+  MirroredView<double* [3], Kokkos::LayoutLeft> position;
+  MirroredView<float***, Kokkos::LayoutRight> flux;
+  MirroredView<std::uint64_t*, Kokkos::LayoutLeft> id;
+  MirroredView<char*, Kokkos::LayoutRight> flag;  // no block is aligned to words
 };
 
 class DeviceMemory : public testing::TestWithParam<Method> {};
@@ -60,7 +60,7 @@ TEST_P(DeviceMemory, BlocksEndWhereTheMapSays) {
     MapPart map(random_map_of_views(random), rank());
     for (const Kind& kind : all_kinds)
       for (const std::size_t budget_blocks : {2, 40}) {
-        const Fields fields(map.slots());
+        const DeviceFields fields(map.slots());
         const BlockStorage storage = fields.storage();
         Options options{.method = GetParam(), .order = kind.order, .verify = true};
         // DIRECT needs scratch for all that leaves.

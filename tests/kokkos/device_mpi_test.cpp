@@ -11,7 +11,7 @@
 namespace valet::test {
 namespace {
 
-constexpr std::size_t slots = 96, count = 64, words = 4096;
+constexpr std::size_t patch_slots = 96, patch_count = 64, words = 4096;
 using Patches = Kokkos::View<std::uint64_t* [words], Kokkos::LayoutRight, Kokkos::HostSpace>;
 
 std::uint64_t packing_kernels = 0;
@@ -28,17 +28,17 @@ class DeviceMpi : public testing::Test {
   /// All patches to the next rank; returns the kernels that packed some.
   static std::uint64_t moved_with(const Patches& patches, const BlockStorage& storage,
                                   Order order) {
-    for (std::size_t slot = 0; slot < count; ++slot)
+    for (std::size_t slot = 0; slot < patch_count; ++slot)
       for (std::size_t k = 0; k < words; ++k) patches(slot, k) = word(rank(), slot, k);
-    const std::vector<int> ranks(count, (rank() + 1) % size());
+    const std::vector<int> ranks(patch_count, (rank() + 1) % size());
     const Options options{.method = Method::stream, .order = order, .verify = true};
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
         [](const char* name, std::uint32_t, std::uint64_t*) {
           if (std::string(name) == "valet::gather") ++packing_kernels;
         });
     packing_kernels = 0;
-    const Report report = migrate(MPI_COMM_WORLD, storage, count, ranks, options);
-    EXPECT_TRUE(all_ranks(report.verified && report.blocks_after == count));
+    const Report report = migrate(MPI_COMM_WORLD, storage, patch_count, ranks, options);
+    EXPECT_TRUE(all_ranks(report.verified && report.blocks_after == patch_count));
     return packing_kernels;
   }
   /// Whether a slot has a whole patch of the rank before.
@@ -60,7 +60,7 @@ TEST_F(DeviceMpi, IsGivenRunsOfAContiguousViewWhereTheyAre) {
     for (const bool gives : {false, true}) {
       SCOPED_TRACE(std::string(to_string(order)) + (gives ? ", on" : ", off"));
       set(gives ? "on" : "off");
-      const Patches patches("patches", slots);
+      const Patches patches("patches", patch_slots);
       const BlockStorage storage = kokkos::staged_blocks(patches);
       EXPECT_EQ(storage.backend().reachable_by_mpi(), gives);
       EXPECT_FALSE(storage.backend().reachable_by_host());
@@ -69,20 +69,20 @@ TEST_F(DeviceMpi, IsGivenRunsOfAContiguousViewWhereTheyAre) {
         EXPECT_EQ(packing > 0, !gives);
       }
       long long bad = 0;
-      for (std::size_t slot = 0; slot < count; ++slot) bad += is_good(patches, slot) ? 0 : 1;
+      for (std::size_t slot = 0; slot < patch_count; ++slot) bad += is_good(patches, slot) ? 0 : 1;
       EXPECT_EQ(sum_over_ranks(bad), 0);
     }
 }
 
 TEST_F(DeviceMpi, IsNotGivenRowsOfSeveralViews) {
   set("on");
-  const Patches patches("patches", slots);
-  const Kokkos::View<double*, Kokkos::HostSpace> weights("weights", slots);
+  const Patches patches("patches", patch_slots);
+  const Kokkos::View<double*, Kokkos::HostSpace> weights("weights", patch_slots);
   EXPECT_FALSE(kokkos::staged_blocks(patches, weights).backend().reachable_by_mpi());
 }
 
 TEST_F(DeviceMpi, IsOffWhereItIsNotKnown) {
-  const Patches patches("patches", slots);
+  const Patches patches("patches", patch_slots);
   EXPECT_FALSE(kokkos::staged_blocks(patches).backend().reachable_by_mpi());
   set("auto");
   EXPECT_FALSE(kokkos::staged_blocks(patches).backend().reachable_by_mpi());
@@ -90,10 +90,10 @@ TEST_F(DeviceMpi, IsOffWhereItIsNotKnown) {
 
 TEST_F(DeviceMpi, IsRefusedWhereItIsMisspeltOnOneRank) {
   if (rank() == size() - 1) set("yes");
-  const Patches patches("patches", slots);
+  const Patches patches("patches", patch_slots);
   const BlockStorage storage = kokkos::staged_blocks(patches);
-  const std::vector<int> ranks(count, 0);
-  const Outcome outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, count, ranks); });
+  const std::vector<int> ranks(patch_count, 0);
+  const Outcome outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, patch_count, ranks); });
   expect_error(outcome, ErrorCode::invalid_argument,
                {"VALET_DEVICE_MPI=yes; give auto, on or off"});
 }

@@ -16,7 +16,7 @@
 namespace valet::test {
 namespace {
 
-constexpr std::size_t slots = 60, count = 40;
+constexpr std::size_t dual_slots = 60, dual_count = 40;
 
 using Vectors = Kokkos::DualView<double* [3], Kokkos::LayoutLeft, FakeGpuSpace::device_type,
                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -29,7 +29,8 @@ template <class Dual>
 Dual make_dual(GpuMemory& memory) {
   using Host = Kokkos::View<typename Dual::t_host::data_type, typename Dual::t_host::array_layout,
                             Kokkos::HostSpace>;
-  return Dual(memory.view<typename Dual::t_dev>(slots), typename Dual::t_host(Host("host", slots)));
+  return Dual(memory.view<typename Dual::t_dev>(dual_slots),
+              typename Dual::t_host(Host("host", dual_slots)));
 }
 
 std::uint64_t id_of(int rank, std::size_t slot) {
@@ -38,13 +39,13 @@ std::uint64_t id_of(int rank, std::size_t slot) {
 
 /// Particles in two DualViews on the fake GPU.
 struct Duals {
-  GpuMemory memory{slots * 64};
+  GpuMemory memory{dual_slots * 64};
   Vectors place = make_dual<Vectors>(memory);
   Numbers id = make_dual<Numbers>(memory);
 
   /// What the sides of the host hold after an application has written them.
   void write_on_host() {
-    for (std::size_t slot = 0; slot < count; ++slot) {
+    for (std::size_t slot = 0; slot < dual_count; ++slot) {
       id.view_host()(slot) = id_of(rank(), slot);
       for (std::size_t d = 0; d < 3; ++d)
         place.view_host()(slot, d) = static_cast<double>(3 * id.view_host()(slot) + d);
@@ -56,15 +57,15 @@ struct Duals {
   void write_ids_on_device() {
     std::uint64_t* const ids = id.view_device().data();
     on_gpu([&] {
-      for (std::size_t slot = 0; slot < count; ++slot) ids[slot] = id_of(rank(), slot);
+      for (std::size_t slot = 0; slot < dual_count; ++slot) ids[slot] = id_of(rank(), slot);
     });
     id.modify_device();
   }
   [[nodiscard]] std::vector<int> ring() const {
-    return std::vector<int>(count, (rank() + 1) % size());
+    return std::vector<int>(dual_count, (rank() + 1) % size());
   }
   [[nodiscard]] Report move(const BlockStorage& storage, const Options& options = {}) const {
-    return migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ring()), options);
+    return migrate(MPI_COMM_WORLD, storage, dual_count, std::span<const int>(ring()), options);
   }
   /// Blocks of the lower neighbour that the host finds once the DualViews are synced.
   [[nodiscard]] bool arrived() {
@@ -73,7 +74,7 @@ struct Duals {
     const int source = (rank() + size() - 1) % size();
     std::uint64_t sum = 0, expected = 0;
     bool whole = true;
-    for (std::size_t slot = 0; slot < count; ++slot) {
+    for (std::size_t slot = 0; slot < dual_count; ++slot) {
       sum += id.view_host()(slot);
       expected += id_of(source, slot);
       for (std::size_t d = 0; d < 3; ++d)
@@ -92,7 +93,7 @@ TEST(DualViews, ThatTheHostModifiedAreSyncedMovedAndMarked) {
                                             : kokkos::blocks(duals.place, duals.id);
     EXPECT_FALSE(storage.backend().reachable_by_mpi());
     const std::vector<int> ranks = duals.ring();
-    Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks);
+    Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, dual_count, ranks);
     EXPECT_TRUE(all_ranks(duals.place.need_sync_device())) << "planning moves nothing";
     execute(plan, storage);
     EXPECT_TRUE(all_ranks(GpuMemory::counts().copies_to_device == 2));
@@ -110,7 +111,7 @@ TEST(DualViews, ThatTheDeviceModifiedAreMovedAsTheyAre) {
   Duals duals;
   duals.write_on_host();
   duals.id.sync_device();
-  for (std::size_t slot = 0; slot < count; ++slot) duals.id.view_host()(slot) = 0;  // stale
+  for (std::size_t slot = 0; slot < dual_count; ++slot) duals.id.view_host()(slot) = 0;  // stale
   duals.write_ids_on_device();
   static_cast<void>(duals.move(kokkos::blocks(duals.id, duals.place)));
   EXPECT_TRUE(all_ranks(GpuMemory::counts().copies_to_device == 2)) << "one is of this test";
@@ -121,9 +122,9 @@ TEST(DualViews, StandBesideViewsInAnyMethod) {
   for (const Method method : {Method::stream, Method::phased, Method::cyclic, Method::direct}) {
     Duals duals;
     duals.write_on_host();
-    const auto device_ids = duals.memory.view<GpuView<std::uint64_t*>>(slots);
+    const auto device_ids = duals.memory.view<GpuView<std::uint64_t*>>(dual_slots);
     on_gpu([&] {
-      for (std::size_t slot = 0; slot < count; ++slot)
+      for (std::size_t slot = 0; slot < dual_count; ++slot)
         device_ids.data()[slot] = id_of(rank(), slot);
     });
     const Options options{.method = method, .verify = true};
@@ -132,7 +133,7 @@ TEST(DualViews, StandBesideViewsInAnyMethod) {
     EXPECT_TRUE(all_ranks(report.verified && duals.arrived()));
     bool same = true;
     on_gpu([&] {
-      for (std::size_t slot = 0; slot < count; ++slot)
+      for (std::size_t slot = 0; slot < dual_count; ++slot)
         same = same && device_ids.data()[slot] == duals.id.view_host()(slot);
     });
     EXPECT_TRUE(all_ranks(same));
@@ -141,24 +142,24 @@ TEST(DualViews, StandBesideViewsInAnyMethod) {
 
 /// Parts of one DualView share the marks of the whole: to sync the first clears those of the other.
 TEST(DualViews, ThatArePartsOfOneAreAllSynced) {
-  GpuMemory memory(slots * 64);
+  GpuMemory memory(dual_slots * 64);
   const auto both = make_dual<Vectors>(memory);
   using Part = Kokkos::DualView<double*, Kokkos::LayoutLeft, FakeGpuSpace::device_type,
                                 Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   Part x(both, Kokkos::ALL(), 0);
   Part y(both, Kokkos::ALL(), 1);
-  for (std::size_t slot = 0; slot < count; ++slot) {
+  for (std::size_t slot = 0; slot < dual_count; ++slot) {
     x.view_host()(slot) = static_cast<double>(id_of(rank(), slot));
     y.view_host()(slot) = -x.view_host()(slot);
   }
   x.modify_host();
-  const std::vector<int> ranks(count, (rank() + 1) % size());
-  migrate(MPI_COMM_WORLD, kokkos::blocks(x, y), count, ranks);
+  const std::vector<int> ranks(dual_count, (rank() + 1) % size());
+  migrate(MPI_COMM_WORLD, kokkos::blocks(x, y), dual_count, ranks);
   const int source = (rank() + size() - 1) % size();
   double sum = 0, expected = 0;
   bool torn = false;
   on_gpu([&] {
-    for (std::size_t slot = 0; slot < count; ++slot) {
+    for (std::size_t slot = 0; slot < dual_count; ++slot) {
       sum += x.view_device().data()[slot];
       expected += static_cast<double>(id_of(source, slot));
       torn = torn || y.view_device().data()[slot] != -x.view_device().data()[slot];
@@ -189,7 +190,7 @@ TEST(DualViews, OfACallThatFailedAreValidOnTheDevice) {
   duals.write_on_host();
   const BlockStorage storage = kokkos::blocks(duals.place, duals.id);
   const std::vector<int> ranks = duals.ring();
-  Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks);
+  Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, dual_count, ranks);
   std::vector<double> too_small(2);
   const Outcome outcome =
       outcome_of([&] { execute(plan, storage, std::as_writable_bytes(std::span(too_small))); });
@@ -197,7 +198,7 @@ TEST(DualViews, OfACallThatFailedAreValidOnTheDevice) {
   duals.place.sync_host();
   duals.id.sync_host();
   bool same = true;
-  for (std::size_t slot = 0; slot < count; ++slot)
+  for (std::size_t slot = 0; slot < dual_count; ++slot)
     same = same && duals.id.view_host()(slot) == id_of(rank(), slot);
   EXPECT_TRUE(all_ranks(same));
 }
@@ -219,7 +220,7 @@ TEST(DualViews, ThatCannotBeCopiedAreAsTheyWere) {
 
 TEST(DualViews, OfTheHostAreItsViews) {
   using Dual = Kokkos::DualView<double*, Kokkos::HostSpace>;
-  Dual dual("dual", slots);
+  Dual dual("dual", dual_slots);
   dual.view_host()(0) = rank() + 1.0;
   dual.modify_host();
   const BlockStorage storage = kokkos::blocks(dual);
@@ -239,33 +240,33 @@ TEST(DualViews, NeverAllocatedHoldNoBlocks) {
 }
 
 TEST(ManagedMemory, IsMovedByKernelsUnlessTheHostIsAsked) {
-  GpuMemory memory(slots * 64);
-  const auto place = memory.view<SharedView<double* [3]>>(slots);
-  const auto id = memory.view<SharedView<std::uint64_t*>>(slots);
+  GpuMemory memory(dual_slots * 64);
+  const auto place = memory.view<SharedView<double* [3]>>(dual_slots);
+  const auto id = memory.view<SharedView<std::uint64_t*>>(dual_slots);
   on_gpu([&] {
-    for (std::size_t slot = 0; slot < count; ++slot) {
+    for (std::size_t slot = 0; slot < dual_count; ++slot) {
       id.data()[slot] = id_of(rank(), slot);
       for (std::size_t d = 0; d < 3; ++d)
-        place.data()[slot + d * slots] = static_cast<double>(3 * id.data()[slot] + d);
+        place.data()[slot + d * dual_slots] = static_cast<double>(3 * id.data()[slot] + d);
     }
   });
   const BlockStorage storage = kokkos::blocks(place, id);
   EXPECT_FALSE(storage.backend().reachable_by_mpi());
   EXPECT_FALSE(storage.backend().reachable_by_host());
   const Options options{.verify = true};
-  const std::vector<int> ranks(count, (rank() + 1) % size());
-  migrate(MPI_COMM_WORLD, storage, count, ranks, options);
+  const std::vector<int> ranks(dual_count, (rank() + 1) % size());
+  migrate(MPI_COMM_WORLD, storage, dual_count, ranks, options);
   EXPECT_TRUE(all_ranks(GpuMemory::counts().kernels > 0));
   const int source = (rank() + size() - 1) % size();
   std::uint64_t sum = 0, expected = 0;
   bool whole = true;
   on_gpu([&] {
-    for (std::size_t slot = 0; slot < count; ++slot) {
+    for (std::size_t slot = 0; slot < dual_count; ++slot) {
       sum += id.data()[slot];
       expected += id_of(source, slot);
       for (std::size_t d = 0; d < 3; ++d)
-        whole =
-            whole && place.data()[slot + d * slots] == static_cast<double>(3 * id.data()[slot] + d);
+        whole = whole &&
+                place.data()[slot + d * dual_slots] == static_cast<double>(3 * id.data()[slot] + d);
     }
   });
   EXPECT_TRUE(all_ranks(whole && sum == expected));
@@ -275,9 +276,9 @@ TEST(ManagedMemory, IsMovedByKernelsUnlessTheHostIsAsked) {
 }
 
 TEST(ManagedMemory, BesideViewsOfTheHostIsMovedByWhoReachesBoth) {
-  GpuMemory memory(slots * 64);
-  const auto shared = memory.view<SharedView<double*>>(slots);
-  const Kokkos::View<double*, Kokkos::HostSpace> host("host", slots);
+  GpuMemory memory(dual_slots * 64);
+  const auto shared = memory.view<SharedView<double*>>(dual_slots);
+  const Kokkos::View<double*, Kokkos::HostSpace> host("host", dual_slots);
   EXPECT_FALSE(kokkos::blocks(shared, host).backend().reachable_by_mpi()) << "this GPU does";
   EXPECT_TRUE(kokkos::blocks(host, shared).backend().reachable_by_mpi());
   EXPECT_TRUE(kokkos::blocks(host).backend().reachable_by_mpi());

@@ -15,11 +15,11 @@ namespace valet::test {
 namespace {
 
 const DevicePages* device_pages = nullptr;  // of the test that runs
-std::uint64_t kernels = 0;
+std::uint64_t kernels_run = 0;
 std::uint64_t scratch_bytes = 0;  // that Valet allocated as staging
 
 void begin_kernel(const char*, std::uint32_t, std::uint64_t*) {
-  ++kernels;
+  ++kernels_run;
   if (device_pages != nullptr) device_pages->protect(PROT_READ | PROT_WRITE);
 }
 void end_kernel(std::uint64_t) {
@@ -84,7 +84,7 @@ TEST_P(KernelsOnly, TouchTheBlocks) {
           .verify = verify};
       const BlockStorage storage = kokkos::staged_blocks(positions, ids);
       device_pages = &pages;
-      kernels = scratch_bytes = 0;
+      kernels_run = scratch_bytes = 0;
       const Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks, options);
       EXPECT_TRUE(all_ranks(plan.required_slots() <= slots));
       Plan moving = plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks, options);
@@ -94,7 +94,7 @@ TEST_P(KernelsOnly, TouchTheBlocks) {
       EXPECT_LE(scratch_bytes, options.budget_bytes);
       const bool moves = size() > 1 || verify;
       if (moves) {
-        EXPECT_GT(kernels, 0U);
+        EXPECT_GT(kernels_run, 0U);
         EXPECT_GT(scratch_bytes, 0U) << "blocks were packed into memory that kernels cannot reach";
       }
       const DevicePages::Kernel kernel(pages);

@@ -11,17 +11,17 @@
 namespace valet::test {
 namespace {
 
-constexpr std::size_t slots = 200;
+constexpr std::size_t row_slots = 200;
 
 /// Rows of all kinds: a block of 16 byte words, one of 8 across, and bytes that spoil alignment.
-struct Fields {
-  Kokkos::View<float* [4], Kokkos::LayoutRight, Kokkos::HostSpace> whole { "whole", slots };
-  Kokkos::View<double* [3], Kokkos::LayoutLeft, Kokkos::HostSpace> across { "across", slots };
-  Kokkos::View<char* [3], Kokkos::LayoutRight, Kokkos::HostSpace> odd { "odd", slots };
+struct MixedRows {
+  Kokkos::View<float* [4], Kokkos::LayoutRight, Kokkos::HostSpace> whole { "whole", row_slots };
+  Kokkos::View<double* [3], Kokkos::LayoutLeft, Kokkos::HostSpace> across { "across", row_slots };
+  Kokkos::View<char* [3], Kokkos::LayoutRight, Kokkos::HostSpace> odd { "odd", row_slots };
 
-  explicit Fields(std::uint64_t seed) {
+  explicit MixedRows(std::uint64_t seed) {
     std::mt19937 random(static_cast<std::uint32_t>(seed));
-    for (std::size_t slot = 0; slot < slots; ++slot) {
+    for (std::size_t slot = 0; slot < row_slots; ++slot) {
       for (std::size_t k = 0; k < 4; ++k) whole(slot, k) = static_cast<float>(random() % 1000);
       for (std::size_t k = 0; k < 3; ++k) {
         across(slot, k) = static_cast<double>(random());
@@ -48,16 +48,16 @@ std::vector<std::byte> packed_by(StorageBackend& backend, SlotList list) {
 
 std::vector<SlotIndex> every_second_slot() {
   std::vector<SlotIndex> list;
-  for (SlotIndex slot = 1; slot < slots; slot += 2)
-    list.push_back(static_cast<SlotIndex>(slots) - slot);
+  for (SlotIndex slot = 1; slot < row_slots; slot += 2)
+    list.push_back(static_cast<SlotIndex>(row_slots) - slot);
   return list;
 }
 
 TEST(Kernels, PackAndUnpackAsTheHostDoes) {
-  const Fields fields(seed());
+  const MixedRows fields(seed());
   const std::vector<SlotIndex> from = every_second_slot();
   std::vector<SlotIndex> to(from.size());
-  std::iota(to.begin(), to.end(), SlotIndex{slots / 4});
+  std::iota(to.begin(), to.end(), SlotIndex{row_slots / 4});
   for (const auto& [host, staged] : fields.storages()) {
     SCOPED_TRACE(host.block_bytes());
     const std::vector<std::byte> packed = packed_by(host.backend(), from);
@@ -69,15 +69,15 @@ TEST(Kernels, PackAndUnpackAsTheHostDoes) {
 
 TEST(Kernels, CopyChainsAndDisjointSlotsInTheOrderOfTheList) {
   for (const bool chain : {false, true}) {
-    const Fields fields(seed()), expected(seed());
+    const MixedRows fields(seed()), expected(seed());
     std::vector<SlotIndex> from, to;
-    for (SlotIndex k = 0; k < slots / 2; ++k) {
+    for (SlotIndex k = 0; k < row_slots / 2; ++k) {
       to.push_back(k);
-      from.push_back(chain ? k + 1 : k + SlotIndex{slots / 2});
+      from.push_back(chain ? k + 1 : k + SlotIndex{row_slots / 2});
     }
     const auto storages = fields.storages();
     const auto expected_storages = expected.storages();
-    std::vector<SlotIndex> all(slots);
+    std::vector<SlotIndex> all(row_slots);
     std::iota(all.begin(), all.end(), SlotIndex{0});
     for (std::size_t k = 0; k < storages.size(); ++k) {
       SCOPED_TRACE(storages[k].first.block_bytes());
@@ -92,7 +92,7 @@ TEST(Kernels, CopyChainsAndDisjointSlotsInTheOrderOfTheList) {
 }
 
 TEST(Kernels, HashAsTheHostDoes) {
-  const Fields fields(seed());
+  const MixedRows fields(seed());
   const std::vector<SlotIndex> list = every_second_slot();
   std::vector<std::uint64_t> seeds(list.size());
   std::iota(seeds.begin(), seeds.end(), std::uint64_t{17});
@@ -107,13 +107,13 @@ TEST(Kernels, HashAsTheHostDoes) {
 }
 
 TEST(Kernels, VerifyBesideARankWhoseViewsTheHostMoves) {
-  const Fields fields(seed() + static_cast<std::uint64_t>(rank()));
+  const MixedRows fields(seed() + static_cast<std::uint64_t>(rank()));
   const auto storages = fields.storages();
-  const std::vector<int> ranks(slots, (rank() + 1) % size());
+  const std::vector<int> ranks(row_slots, (rank() + 1) % size());
   const Options options{.verify = true};
   for (const auto& [host, staged] : storages) {
     const Report report =
-        migrate(MPI_COMM_WORLD, rank() == 0 ? host : staged, slots, ranks, options);
+        migrate(MPI_COMM_WORLD, rank() == 0 ? host : staged, row_slots, ranks, options);
     EXPECT_TRUE(all_ranks(report.verified));
   }
 }

@@ -22,7 +22,7 @@ BlockCyclic::Extents extents_of(const GridLayout& grid) {
 }
 
 template <class View, std::size_t... d>
-View make_view(const BlockCyclic::Extents& extents, std::index_sequence<d...>) {
+View make_local_view(const BlockCyclic::Extents& extents, std::index_sequence<d...>) {
   return View("valet_test::part", static_cast<std::size_t>(extents[d])...);
 }
 
@@ -55,9 +55,11 @@ long long wrong_in(const GridLayout& grid, const View& view) {
 }
 
 template <class Source, class Target>
-void expect_moved(const GridLayout& from, const GridLayout& to) {
-  const auto source = make_view<Source>(extents_of(from), std::make_index_sequence<Source::rank>());
-  const auto target = make_view<Target>(extents_of(to), std::make_index_sequence<Target::rank>());
+void expect_redistributed(const GridLayout& from, const GridLayout& to) {
+  const auto source =
+      make_local_view<Source>(extents_of(from), std::make_index_sequence<Source::rank>());
+  const auto target =
+      make_local_view<Target>(extents_of(to), std::make_index_sequence<Target::rank>());
   fill(from, source);
   const valet::Report report = valet::kokkos::redistribute(
       MPI_COMM_WORLD, from, to, typename Source::const_type(source), target);
@@ -74,26 +76,26 @@ using Right4 = Kokkos::View<double****, Kokkos::LayoutRight, Kokkos::HostSpace>;
 TEST(KokkosLayouts, MovesBetweenViewsOfEitherLayout) {
   const GridLayout from{BlockCyclic({37, 29}, {4, 5}, {size(), 1})};
   const GridLayout to{BlockCyclic({37, 29}, {3, 7}, {1, size()}), {}};
-  expect_moved<Left2, Left2>(from, to);
-  expect_moved<Right2, Right2>(from, to);
-  expect_moved<Left2, Right2>(from, to);
-  expect_moved<Right2, Left2>(from, to);
+  expect_redistributed<Left2, Left2>(from, to);
+  expect_redistributed<Right2, Right2>(from, to);
+  expect_redistributed<Left2, Right2>(from, to);
+  expect_redistributed<Right2, Left2>(from, to);
 }
 
 TEST(KokkosLayouts, MovesInThreeAndFourDimensionsBetweenDisjointRanks) {
   const GridLayout from{BlockCyclic({9, 8, 7}, {2, 3, 7}, {1, 1, 1}), {0}};
   const GridLayout to{BlockCyclic({9, 8, 7}, {9, 1, 2}, {1, 1, 1}), {size() - 1}};
-  expect_moved<Right3, Right3>(from, to);
+  expect_redistributed<Right3, Right3>(from, to);
   const GridLayout block{BlockCyclic::block({9, 8, 7, 6}, {size(), 1, 1, 1})};
   const GridLayout cyclic{BlockCyclic::cyclic({9, 8, 7, 6}, {1, 1, size(), 1})};
-  expect_moved<Left4, Right4>(block, cyclic);
+  expect_redistributed<Left4, Right4>(block, cyclic);
 }
 
 // Rows further apart than they are long, in memory that is larger than the part.
 TEST(KokkosLayouts, MovesToSubviews) {
   const GridLayout from{BlockCyclic({20, 11}, {3, 2}, {1, size()})};
   const GridLayout to{BlockCyclic({20, 11}, {5, 11}, {size(), 1})};
-  const auto source = make_view<Left2>(extents_of(from), std::make_index_sequence<2>());
+  const auto source = make_local_view<Left2>(extents_of(from), std::make_index_sequence<2>());
   fill(from, source);
   const BlockCyclic::Extents extents = extents_of(to);
   const auto rows = static_cast<std::size_t>(extents[0]);
@@ -113,8 +115,8 @@ TEST(KokkosLayouts, MovesToSubviews) {
 TEST(KokkosLayouts, MovesInPlace) {
   const GridLayout from{BlockCyclic({40, 31}, {4, 5}, {size(), 1})};
   const GridLayout to{BlockCyclic({40, 31}, {3, 7}, {1, size()})};
-  const auto before = make_view<Left2>(extents_of(from), std::make_index_sequence<2>());
-  const auto after = make_view<Left2>(extents_of(to), std::make_index_sequence<2>());
+  const auto before = make_local_view<Left2>(extents_of(from), std::make_index_sequence<2>());
+  const auto after = make_local_view<Left2>(extents_of(to), std::make_index_sequence<2>());
   using Memory = Kokkos::View<double*, Kokkos::HostSpace>;
   const Memory memory("valet_test::memory", std::max(before.size(), after.size()));
   fill(from, before);

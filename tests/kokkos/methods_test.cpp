@@ -13,16 +13,16 @@ namespace {
 
 using namespace valet::test;
 
-using Right = HostView<double**, Kokkos::LayoutRight>;
-using Left = HostView<float***, Kokkos::LayoutLeft>;
-using Stride = HostView<char**, Kokkos::LayoutStride>;
+using RightView = HostView<double**, Kokkos::LayoutRight>;
+using LeftView = HostView<float***, Kokkos::LayoutLeft>;
+using StrideView = HostView<char**, Kokkos::LayoutStride>;
 
 /// The blocks of one rank: a row of every View.
-struct Views {
-  explicit Views(std::uint64_t slots)
-      : right(make_view<Right>("valet_test::right", slots)),
-        left(make_view<Left>("valet_test::left", slots)),
-        stride(make_view<Stride>("valet_test::stride", slots)) {}
+struct ThreeViews {
+  explicit ThreeViews(std::uint64_t slots)
+      : right(make_view<RightView>("valet_test::right", slots)),
+        left(make_view<LeftView>("valet_test::left", slots)),
+        stride(make_view<StrideView>("valet_test::stride", slots)) {}
 
   [[nodiscard]] valet::BlockStorage storage(bool staged) const {
     return staged ? valet::kokkos::staged_blocks(right, left, stride)
@@ -30,9 +30,9 @@ struct Views {
   }
   [[nodiscard]] auto all() const { return std::tie(right, left, stride); }
 
-  Right right;
-  Left left;
-  Stride stride;
+  RightView right;
+  LeftView left;
+  StrideView stride;
 };
 
 /// Every heuristic without parking and with, one centralized, and both orders of edges.
@@ -59,7 +59,7 @@ std::vector<valet::Options> all_ways() {
 /// Executes twice: a plan is made to be used again.
 void check(MapPart map, const Kind& kind, bool staged, valet::Options options,
            std::size_t budget_blocks) {
-  const Views views(map.slots());
+  const ThreeViews views(map.slots());
   const valet::BlockStorage storage = views.storage(staged);
   options.order = kind.order;
   options.verify = true;
@@ -99,7 +99,7 @@ TEST(MethodsOnViews, WithABudgetOfManyBlocks) {
 
 TEST(MethodsOnViews, StagedRefusesABudgetOfOneBlock) {
   for (const valet::Method method : {valet::Method::phased, valet::Method::cyclic}) {
-    const Views views(4);
+    const ThreeViews views(4);
     const valet::BlockStorage storage = views.storage(true);
     const valet::Options options{.budget_bytes = storage.block_bytes(), .method = method};
     const std::vector<int> ranks(2, 0);

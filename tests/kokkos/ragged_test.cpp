@@ -28,10 +28,10 @@ RaggedCase case_of_doubles(std::uint64_t case_seed) {
 
 /// Blocks of this rank in Views of a value type, with lengths or offsets and their names.
 template <class Values>
-struct Views {
+struct RaggedViews {
   using Value = typename Values::value_type;
 
-  Views(const RaggedBlocks& blocks, std::uint64_t bytes, std::uint64_t block_capacity)
+  RaggedViews(const RaggedBlocks& blocks, std::uint64_t bytes, std::uint64_t block_capacity)
       : values("values", bytes / sizeof(Value)),
         lengths("lengths", block_capacity),
         offsets("offsets", block_capacity + 1),
@@ -72,7 +72,7 @@ struct Views {
 template <class Values>
 void expect_moved(const RaggedCase& c, std::uint64_t budget_bytes) {
   const auto [before, after, alignment, bytes, count] = OwnBlocks(c);
-  const Views<Values> views(before, bytes, count);
+  const RaggedViews<Values> views(before, bytes, count);
   const RaggedStorage storage({kokkos::ragged_field(views.values, views.lengths)},
                               {views.column()});
   const Options options{.budget_bytes = budget_bytes, .verify = true};
@@ -95,7 +95,7 @@ TEST(KokkosRagged, KeepsOffsetsThatCountValues) {
     SCOPED_TRACE(seed_note(seed() + k));
     const RaggedCase c = case_of_doubles(seed() + k);
     const auto [before, after, alignment, bytes, count] = OwnBlocks(c);
-    const Views<Doubles> views(before, bytes, count);
+    const RaggedViews<Doubles> views(before, bytes, count);
     kokkos::values_to_bytes<double>(views.offsets);
     const RaggedStorage storage({kokkos::ragged_field_by_offsets(views.values, views.offsets)},
                                 {views.column()});
@@ -122,7 +122,7 @@ TEST(KokkosRagged, LetsViewsGrowBetweenPlanAndExecution) {
   const RaggedCase c = case_to_first();
   const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
   const RaggedBlocks after = c.after(rank());
-  Views<Doubles> views(before, bytes_of(before, 1), before.size());
+  RaggedViews<Doubles> views(before, bytes_of(before, 1), before.size());
   const auto storage_of = [&] {
     return RaggedStorage({kokkos::ragged_field(views.values, views.lengths)}, {views.column()});
   };

@@ -30,9 +30,9 @@ class Tool {
   }
 };
 
-using Views = std::vector<std::string>;
-const Views all_stages{"valet::plan",  "end", "valet::verify", "end", "valet::exchange", "end",
-                       "valet::local", "end", "valet::verify", "end"};
+using Regions = std::vector<std::string>;
+const Regions all_stages{"valet::plan",  "end", "valet::verify", "end", "valet::exchange", "end",
+                         "valet::local", "end", "valet::verify", "end"};
 
 TEST(ProfilingRegions, AreTheStagesOfAMigrationOfViews) {
   constexpr std::uint64_t slots = 40;
@@ -56,7 +56,7 @@ TEST(ProfilingRegions, EndWhenTheMigrationFails) {
   const Outcome refused =
       outcome_of([&] { migrate(MPI_COMM_WORLD, kokkos::blocks(view), slots, ranks, {}); });
   EXPECT_EQ(refused.code, ErrorCode::rank_out_of_range);
-  EXPECT_TRUE(all_ranks(seen == Views{"valet::plan", "end"})) << testing::PrintToString(seen);
+  EXPECT_TRUE(all_ranks(seen == Regions{"valet::plan", "end"})) << testing::PrintToString(seen);
 }
 
 /// Kernels of this rank that throw, until the end of a scope, as those of a failing device do.
@@ -98,9 +98,9 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
                 : ": packing blocks (StorageBackend::gather) failed: no device; ");
     EXPECT_EQ(outcome.text.find(begin), 0U) << outcome.text;
     expect_words(outcome.text, {verify ? "nothing has moved" : "unspecified"});
-    const Views stages =
-        verify ? Views{"valet::plan", "end", "valet::verify", "end"}
-               : Views{"valet::plan", "end", "valet::exchange", "end", "valet::local", "end"};
+    const Regions stages =
+        verify ? Regions{"valet::plan", "end", "valet::verify", "end"}
+               : Regions{"valet::plan", "end", "valet::exchange", "end", "valet::local", "end"};
     EXPECT_TRUE(all_ranks(seen == stages)) << testing::PrintToString(seen);
   }
 }
@@ -113,8 +113,8 @@ TEST(ProfilingRegions, SurroundARedistribution) {
   const Tool tool;
   kokkos::redistribute(MPI_COMM_WORLD, blocks, cyclic, from, to);
   kokkos::redistribute_in_place(MPI_COMM_WORLD, blocks, cyclic, from, IndexOrder::row_major);
-  EXPECT_TRUE(
-      all_ranks(seen == Views{"valet::redistribute", "end", "valet::redistribute_in_place", "end"}))
+  EXPECT_TRUE(all_ranks(
+      seen == Regions{"valet::redistribute", "end", "valet::redistribute_in_place", "end"}))
       << testing::PrintToString(seen);
 }
 

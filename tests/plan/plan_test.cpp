@@ -12,9 +12,9 @@ Options options_of(const Kind& kind, std::size_t budget_bytes = 4096) {
   return {.budget_bytes = budget_bytes, .order = kind.order};
 }
 
-GlobalMap a_map(std::uint64_t number, int ranks = size(), std::uint64_t most_slots = 40) {
+GlobalMap a_map(std::uint64_t number, int ranks = size(), std::uint64_t slot_limit = 40) {
   std::mt19937_64 random(seed() + number);
-  return random_map(random, ranks, most_slots, Tightness::one_free, false);
+  return random_map(random, ranks, slot_limit, Tightness::one_free, false);
 }
 
 std::uint64_t blocks_on(const GlobalContent& content, int owner) {

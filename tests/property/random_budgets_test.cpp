@@ -18,10 +18,10 @@ namespace {
 using Ranks = std::vector<int>;
 
 /// In a chain a rank has blocks for all ranks behind it.
-enum class Pattern { scatter, gather, two_stars, all_to_all, ring, swaps, chain };
+enum class FlowPattern { scatter, gather, two_stars, all_to_all, ring, swaps, chain };
 
 /// About `blocks` blocks in all.
-std::vector<Ranks> flows_of(Pattern pattern, int ranks, std::uint64_t blocks, int shift) {
+std::vector<Ranks> flows_of(FlowPattern pattern, int ranks, std::uint64_t blocks, int shift) {
   std::vector<Ranks> to(static_cast<std::size_t>(ranks));
   const auto far = [&](int rank) { return (rank + shift) % ranks; };
   const auto at = [&](int rank) -> Ranks& { return to[static_cast<std::size_t>(far(rank))]; };
@@ -29,20 +29,20 @@ std::vector<Ranks> flows_of(Pattern pattern, int ranks, std::uint64_t blocks, in
     const int step = static_cast<int>(k % to.size());
     const int lap = static_cast<int>(k / to.size() % to.size());
     switch (pattern) {
-      case Pattern::scatter: at(0).push_back(far(step)); break;
-      case Pattern::gather: at(step).push_back(far(0)); break;
-      case Pattern::two_stars: at(k % 2 == 0 ? 0 : ranks / 2).push_back(far(step)); break;
-      case Pattern::all_to_all: at(step).push_back(lap); break;
-      case Pattern::ring: at(step).push_back(far(step + 1)); break;
-      case Pattern::swaps: at(step).push_back(far(ranks - 1 - step)); break;
-      case Pattern::chain: at(step).push_back(far(step + lap % (ranks - step))); break;
+      case FlowPattern::scatter: at(0).push_back(far(step)); break;
+      case FlowPattern::gather: at(step).push_back(far(0)); break;
+      case FlowPattern::two_stars: at(k % 2 == 0 ? 0 : ranks / 2).push_back(far(step)); break;
+      case FlowPattern::all_to_all: at(step).push_back(lap); break;
+      case FlowPattern::ring: at(step).push_back(far(step + 1)); break;
+      case FlowPattern::swaps: at(step).push_back(far(ranks - 1 - step)); break;
+      case FlowPattern::chain: at(step).push_back(far(step + lap % (ranks - step))); break;
     }
   }
   return to;
 }
 
-struct Case {
-  Pattern pattern = Pattern::scatter;
+struct BudgetCase {
+  FlowPattern pattern = FlowPattern::scatter;
   int shift = 0;
   Form form = Form::to_ranks;
   std::size_t block_bytes = 8;
@@ -50,20 +50,20 @@ struct Case {
   Options options;
 };
 
-std::string describe(const Case& c) {
+std::string describe(const BudgetCase& c) {
   return test::describe(c.options) + ", pattern " + std::to_string(static_cast<int>(c.pattern)) +
          ", blocks of " + std::to_string(c.block_bytes) + " bytes";
 }
 
 /// Blocks of all ranks: with tiny budgets every block is a message, and with phases a phase.
-std::uint64_t blocks_of(const Case& c) {
+std::uint64_t blocks_of(const BudgetCase& c) {
   const std::uint64_t budget_blocks = c.options.budget_bytes / c.block_bytes;
   const std::uint64_t most = c.options.method == Method::phased ? 1000 : 4000;
   return std::clamp<std::uint64_t>(budget_blocks * 20, 60, most);
 }
 
 /// Plans and executes; where the budget is too small the number in the text has to do.
-long long wrong_slots_of(Case c) {
+long long wrong_slots_of(BudgetCase c) {
   const GlobalMap map = map_to(flows_of(c.pattern, size(), blocks_of(c), c.shift), c.spare_slots);
   FilledMap filled(map, rank(), Shape::dense, c.block_bytes);
   std::optional<Plan> plan;
@@ -94,9 +94,9 @@ std::size_t half_power(std::size_t block_bytes, std::size_t k) {
                                   std::exp2(static_cast<double>(k) / 2));
 }
 
-Case random_case(std::mt19937_64& random) {
-  Case c;
-  c.pattern = static_cast<Pattern>(pick(random, 0, 6));
+BudgetCase random_budget_case(std::mt19937_64& random) {
+  BudgetCase c;
+  c.pattern = static_cast<FlowPattern>(pick(random, 0, 6));
   c.shift = static_cast<int>(pick(random, 0, static_cast<std::uint64_t>(size()) - 1));
   c.form = pick(random, 0, 3) == 0 ? Form::to_slots : Form::to_ranks;
   c.block_bytes = std::array<std::size_t, 3>{8, 64, 1000}[pick(random, 0, 2)];
@@ -124,7 +124,7 @@ TEST(RandomBudgets, EveryBlockArrivesWhateverTheBudget) {
     SCOPED_TRACE(seed_note(seed() + k));
     working_on(seed() + k);
     std::mt19937_64 random(seed() + k);
-    if (sum_over_ranks(wrong_slots_of(random_case(random))) > 0) return;
+    if (sum_over_ranks(wrong_slots_of(random_budget_case(random))) > 0) return;
   }
 }
 
@@ -133,7 +133,7 @@ TEST(RandomBudgets, EveryBlockArrivesWhateverTheBudget) {
 TEST(RandomBudgets, ManyRanksAheadOfOneThatSendsToAll) {
   for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated})
     for (const std::size_t budget : {4096, 8192, 16384, 32768}) {
-      Case c;
+      BudgetCase c;
       c.options.method = Method::cyclic;
       c.options.cyclic.edge_order = order;
       c.options.budget_bytes = budget;

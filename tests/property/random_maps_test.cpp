@@ -13,7 +13,7 @@
 namespace valet::test {
 namespace {
 
-struct Case {
+struct MapCase {
   GlobalMap map;
   Tightness tightness = Tightness::loose;
   Shape shape = Shape::dense;
@@ -23,8 +23,8 @@ struct Case {
   std::size_t dense_bytes = 40;
 };
 
-Case random_case(std::mt19937_64& random) {
-  Case c;
+MapCase random_map_case(std::mt19937_64& random) {
+  MapCase c;
   c.tightness = static_cast<Tightness>(pick(random, 0, 2));
   c.shape = all_shapes[pick(random, 0, 3)];
   c.masked = pick(random, 0, 1) == 0;
@@ -51,7 +51,7 @@ Method other_method(std::mt19937_64& random) {
 }
 
 /// Runs a case; returns the number of slots on this rank that are wrong, and checks the memory.
-long long run(const Case& c, std::size_t budget_blocks) {
+long long run(const MapCase& c, std::size_t budget_blocks) {
   FilledMap filled(c.map, rank(), c.shape, c.dense_bytes);
   Options options = c.options;
   FakeDevice* const device = filled.blocks().device();
@@ -75,7 +75,7 @@ long long run(const Case& c, std::size_t budget_blocks) {
 /// Carries out the map of a seed with STREAM and with another method; the slots that are wrong.
 long long wrong_slots_of(std::uint64_t map_seed) {
   std::mt19937_64 random(map_seed);
-  Case c = random_case(random);
+  MapCase c = random_map_case(random);
   if (map_seed % 5 == 4) c.shape = Shape::device;
   c.options.method = Method::stream;
   const long long wrong = sum_over_ranks(run(c, random_budget_blocks(random, rank())));

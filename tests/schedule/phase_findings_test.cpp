@@ -11,7 +11,7 @@ namespace {
 
 constexpr int instances = 40;
 constexpr std::uint32_t side = 6;
-constexpr std::uint64_t most = 1000;
+constexpr std::uint64_t most_blocks = 1000;
 
 struct Averages {
   double phases = 0;
@@ -23,7 +23,7 @@ Averages averages(Heuristic heuristic, int parking, std::uint64_t free) {
   Averages result;
   for (std::uint64_t seed = 0; seed < instances; ++seed) {
     std::mt19937_64 random(seed);
-    const test::Instance instance = test::neighbourhood(random, side, most, free);
+    const test::Instance instance = test::neighbourhood(random, side, most_blocks, free);
     const PhaseCounts counts = count_phases(
         instance.matrix, instance.free, {.heuristic = heuristic, .parking = parking, .seed = seed});
     EXPECT_TRUE(counts.complete) << to_string(heuristic) << ", seed " << seed;

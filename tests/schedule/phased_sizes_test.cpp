@@ -37,7 +37,7 @@ std::uint64_t all_bytes(const PhasedLimits& limits, const PhasedSizes& sizes) {
 }
 
 template <class Check>
-void for_limits(Check&& check) {
+void for_phased_limits(Check&& check) {
   for (const std::size_t block : {8, 64, 1000, 16'000})
     for (const std::size_t budget_blocks : {1, 2, 3, 4, 9, 64, 5000})
       for (const std::uint64_t slots : {0, 100, 100'000})
@@ -70,7 +70,7 @@ TEST(PhasedSizes, BookkeepingOfBlocksThatWaitTakesAnEighthOfTheBudgetAtMost) {
 TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
   std::uint64_t refused = 0;
   std::uint64_t kept = 0;
-  for_limits([&](const PhasedLimits& limits) {
+  for_phased_limits([&](const PhasedLimits& limits) {
     const PhasedSizes sizes = phased_sizes(limits);
     ASSERT_GE(sizes.scratch_slots, 1U) << text(limits);
     ASSERT_GE(sizes.receive_blocks, 1U) << text(limits);
@@ -92,7 +92,7 @@ TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
 }
 
 TEST(PhasedSizes, TheLeastBudgetIsEnough) {
-  for_limits([&](PhasedLimits limits) {
+  for_phased_limits([&](PhasedLimits limits) {
     limits.budget_bytes = static_cast<std::size_t>(phased_least_budget(limits));
     const PhasedSizes sizes = phased_sizes(limits);
     ASSERT_LE(all_bytes(limits, sizes),
@@ -163,7 +163,7 @@ TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {
 
 TEST(PhasedSizes, HaveNoMoreThanCanBeInThem) {
   constexpr std::uint64_t unlimited = PhasedLimits().leaving;
-  for_limits([&](PhasedLimits limits) {
+  for_phased_limits([&](PhasedLimits limits) {
     if (limits.blocks_wait) return;
     const PhasedSizes most = phased_sizes(limits);
     for (const std::uint64_t leaving : {std::uint64_t{0}, std::uint64_t{3}, unlimited})

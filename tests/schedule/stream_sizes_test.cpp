@@ -18,7 +18,7 @@ std::string text(const StreamLimits& limits) {
 }
 
 template <class Check>
-void for_limits(Check&& check) {
+void for_stream_limits(Check&& check) {
   for (const std::size_t block : {1, 8, 40, 1000, 16'000, 300'000})
     for (const std::size_t blocks : {1, 2, 3, 4, 5, 7, 64, 1000, 100'000})
       for (const std::size_t rest : {std::size_t{0}, block - 1})
@@ -32,7 +32,7 @@ void for_limits(Check&& check) {
 }
 
 TEST(StreamSizes, ScratchFitsTheBudgetAndHoldsABlock) {
-  for_limits([](const StreamLimits& limits) {
+  for_stream_limits([](const StreamLimits& limits) {
     const StreamSizes sizes = stream_sizes(limits);
     ASSERT_LE(sizes.scratch_blocks() * limits.block_bytes, limits.budget_bytes) << text(limits);
     ASSERT_GE(sizes.scratch_blocks(), 1U) << text(limits);
@@ -42,7 +42,7 @@ TEST(StreamSizes, ScratchFitsTheBudgetAndHoldsABlock) {
 }
 
 TEST(StreamSizes, MessagesAreWithinTheirLimits) {
-  for_limits([](const StreamLimits& limits) {
+  for_stream_limits([](const StreamLimits& limits) {
     const StreamSizes sizes = stream_sizes(limits);
     ASSERT_GE(sizes.send_blocks, 1U) << text(limits);
     ASSERT_LE(sizes.send_blocks, 65535U) << "a credit has 16 bits: " << text(limits);
@@ -55,7 +55,7 @@ TEST(StreamSizes, MessagesAreWithinTheirLimits) {
 }
 
 TEST(StreamSizes, SendSideDoesNotDependOnWhatIsReceived) {
-  for_limits([](StreamLimits limits) {
+  for_stream_limits([](StreamLimits limits) {
     const StreamSizes sizes = stream_sizes(limits);
     limits.blocks_received = 77;
     const StreamSizes other = stream_sizes(limits);
@@ -65,7 +65,7 @@ TEST(StreamSizes, SendSideDoesNotDependOnWhatIsReceived) {
 }
 
 TEST(StreamSizes, WithTwoBlocksOrMoreASenderStagesUnlessItSendsNothing) {
-  for_limits([](const StreamLimits& limits) {
+  for_stream_limits([](const StreamLimits& limits) {
     if (limits.budget_bytes < 2 * limits.block_bytes) {
       ASSERT_EQ(stream_sizes(limits).send_buffers, 0U) << text(limits);
     } else {
@@ -75,7 +75,7 @@ TEST(StreamSizes, WithTwoBlocksOrMoreASenderStagesUnlessItSendsNothing) {
 }
 
 TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
-  for_limits([](const StreamLimits& limits) {
+  for_stream_limits([](const StreamLimits& limits) {
     const StreamSizes sizes = stream_sizes(limits);
     const std::uint64_t received = std::max<std::uint64_t>(1, limits.blocks_received);
     ASSERT_LT(sizes.receive_blocks * (sizes.receive_buffers - 1), received) << text(limits);
@@ -96,7 +96,7 @@ StreamLimits shared(StreamLimits limits, std::size_t peers, bool is_kept = false
 }
 
 TEST(StreamSizes, SegmentsOfAllPeersAndScratchFitTheBudget) {
-  for_limits([](const StreamLimits& alone) {
+  for_stream_limits([](const StreamLimits& alone) {
     for (const std::size_t peers : {0, 1, 7, 255}) {
       const StreamLimits limits = shared(alone, peers);
       const StreamSizes sizes = stream_sizes(limits);
@@ -159,7 +159,7 @@ TEST(StreamSizes, MessagesHaveAQuarterOfAMiBUnlessTheUserWishesOtherwise) {
 }
 
 TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
-  for_limits([](StreamLimits alone) {
+  for_stream_limits([](StreamLimits alone) {
     alone.may_share = true;
     const StreamLimits limits = shared(alone, 3);
     const StreamSizes sizes = stream_sizes(limits);
@@ -173,7 +173,7 @@ TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
 }
 
 TEST(StreamSizes, BlocksThatWaitHaveRoomBesideMessagesAndSegments) {
-  for_limits([](StreamLimits limits) {
+  for_stream_limits([](StreamLimits limits) {
     for (const std::uint64_t waiting : {0, 1, 6, 40, 3000})
       for (const bool shares : {false, true}) {
         limits.waiting = waiting;

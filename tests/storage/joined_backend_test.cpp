@@ -11,15 +11,15 @@ namespace {
 
 using storage::joined;
 
-constexpr std::uint64_t slots = 700;
+constexpr std::uint64_t joined_slots = 700;
 
 /// Rows of a few bytes to too many for the memory that both are packed in.
 class Joined : public testing::TestWithParam<std::size_t> {
  protected:
   Joined()
-      : data_(slots * GetParam()),
-        numbers_(3 * slots),
-        parts_(slots),
+      : data_(joined_slots * GetParam()),
+        numbers_(3 * joined_slots),
+        parts_(joined_slots),
         whole_({rows(), numbers(), parts()}),
         joined_(joined({rows()}, {numbers(), parts()})) {
     for (std::byte& byte : data_) byte = static_cast<std::byte>(random_() >> 56U);
@@ -27,12 +27,12 @@ class Joined : public testing::TestWithParam<std::size_t> {
     for (int& part : parts_) part = static_cast<int>(random_() % 1000);
   }
 
-  [[nodiscard]] Field rows() { return field(data_.data(), slots, GetParam()); }
+  [[nodiscard]] Field rows() { return field(data_.data(), joined_slots, GetParam()); }
   [[nodiscard]] Field numbers() { return field(numbers_, 3); }
   [[nodiscard]] Field parts() { return field(parts_); }
   [[nodiscard]] std::vector<std::uint32_t> some_slots(std::size_t count) {
-    std::vector<std::uint32_t> list(slots);
-    for (std::uint32_t k = 0; k < slots; ++k) list[k] = k;
+    std::vector<std::uint32_t> list(joined_slots);
+    for (std::uint32_t k = 0; k < joined_slots; ++k) list[k] = k;
     std::shuffle(list.begin(), list.end(), random_);
     list.resize(count);
     return list;
@@ -64,7 +64,7 @@ class Joined : public testing::TestWithParam<std::size_t> {
 
 TEST_P(Joined, DescribesItselfAsTheWhole) {
   EXPECT_FALSE(joined_.backend().diagnostic());
-  EXPECT_EQ(joined_.slots(), slots);
+  EXPECT_EQ(joined_.slots(), joined_slots);
   EXPECT_EQ(joined_.block_bytes(), whole_.block_bytes());
   EXPECT_EQ(joined_.backend().pieces_per_block(), 3);
   EXPECT_TRUE(joined_.backend().reachable_by_mpi());

@@ -46,12 +46,12 @@ inline std::vector<Address> shuffled_addresses(const std::vector<std::uint64_t>&
 
 /// A random injective map. Some ranks are empty now, some at the end, some have no slots at all.
 /// With `first_slots` the blocks of each rank are in its first slots.
-inline GlobalMap random_map(std::mt19937_64& random, int ranks, std::uint64_t most_slots,
+inline GlobalMap random_map(std::mt19937_64& random, int ranks, std::uint64_t slot_limit,
                             Tightness tightness, bool first_slots) {
   std::vector<std::uint64_t> slots;
   std::uint64_t all_slots = 0;
   for (int rank = 0; rank < ranks; ++rank) {
-    slots.push_back(pick(random, 0, 7) == 0 ? 0 : pick(random, 1, most_slots));
+    slots.push_back(pick(random, 0, 7) == 0 ? 0 : pick(random, 1, slot_limit));
     all_slots += slots.back();
   }
   GlobalMap map = empty_map(slots);

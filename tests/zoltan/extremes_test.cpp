@@ -53,8 +53,8 @@ struct Extreme {
 };
 
 /// The part of the objects that this rank has.
-struct Cloud {
-  Cloud(const Extreme& extreme, std::uint64_t salt) {
+struct ExtremeCloud {
+  ExtremeCloud(const Extreme& extreme, std::uint64_t salt) {
     std::mt19937_64 random(salt);
     std::uniform_real_distribution<double> chance(0, 1);
     std::array<double, 9> place_of{};
@@ -94,7 +94,7 @@ TEST(Extremes, EndWithEveryObjectSomewhere) {
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(k)) + ": " + extreme.text());
     if (rank() == 0 && std::getenv("VALET_TEST_TELL") != nullptr)
       std::fprintf(stderr, "%d: %s\n", static_cast<int>(k), extreme.text().c_str());
-    Cloud cloud(extreme, random());
+    ExtremeCloud cloud(extreme, random());
     RebalancerOptions options{.method = extreme.method};
     if (extreme.granularity > 0) options.granularity = extreme.granularity;
     if (extreme.local_parts > 0)

@@ -16,16 +16,16 @@ namespace {
 using namespace zoltan;
 
 /// Above what ranks give to Zoltan object by object.
-constexpr std::uint64_t objects_per_rank = 5000;
+constexpr std::uint64_t points_per_rank = 5000;
 
 /// Which ranks have objects at first.
 enum class Holders { all, first, even };
 
-struct Cloud {
-  explicit Cloud(Spread spread, Holders holders = Holders::all) {
+struct GranularCloud {
+  explicit GranularCloud(Spread spread, Holders holders = Holders::all) {
     const auto ranks = static_cast<std::uint64_t>(size());
     const auto self = static_cast<std::uint64_t>(rank());
-    total = objects_per_rank * ranks;
+    total = points_per_rank * ranks;
     place.resize(3 * total);
     weight.resize(total);
     id.resize(total);
@@ -73,7 +73,7 @@ struct Cloud {
   std::vector<std::uint64_t> id;
 };
 
-RebalanceResult rebalance(Cloud& cloud, const RebalancerOptions& options) {
+RebalanceResult rebalance(GranularCloud& cloud, const RebalancerOptions& options) {
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   cloud.tell(rebalancer);
   const RebalanceResult result = rebalancer.rebalance(cloud.count, cloud.storage());
@@ -101,7 +101,7 @@ TEST_P(Cells, LoseNothingAndKeepTheBalanceWithinAHundredthOfTheTolerance) {
     for (const Holders holders : {Holders::all, Holders::first, Holders::even}) {
       if (holders != Holders::all && spread > Spread::dense_corner) continue;
       SCOPED_TRACE(static_cast<int>(spread) * 10 + static_cast<int>(holders));
-      Cloud cloud(spread, holders);
+      GranularCloud cloud(spread, holders);
       const RebalanceResult result = rebalance(cloud, options());
       EXPECT_EQ(cloud.damaged(spread), 0);
       EXPECT_NEAR(result.after.weight, largest_over_mean(cloud.weight_here()), 1e-9);
@@ -118,7 +118,7 @@ TEST_P(Cells, LoseNothingAndKeepTheBalanceWithinAHundredthOfTheTolerance) {
 TEST_P(Cells, PutObjectsWhereTheCutsSay) {
   if (!cuts_planes()) return;  // parts of HSFC are not convex: some are cut at the edges of cells
   for (const Spread spread : {Spread::uniform, Spread::needle}) {
-    Cloud cloud(spread);
+    GranularCloud cloud(spread);
     RebalancerOptions chosen = options();
     chosen.parameters = {{"KEEP_CUTS", "1"}, {"AVERAGE_CUTS", "1"}};
     if (std::string(GetParam()) == "RIB") chosen.parameters.pop_back();
@@ -137,7 +137,7 @@ TEST_P(Cells, PutObjectsWhereTheCutsSay) {
 
 TEST_P(Cells, BalanceMorePartsThanRanks) {
   const int parts = 3 * size();
-  Cloud cloud(Spread::dense_corner);
+  GranularCloud cloud(Spread::dense_corner);
   RebalancerOptions chosen = options();
   chosen.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(parts)}};
   Rebalancer rebalancer(MPI_COMM_WORLD, chosen);
@@ -155,7 +155,7 @@ TEST_P(Cells, BalanceMorePartsThanRanks) {
 
 TEST_P(Cells, OfAnyGranularityLoseNothing) {
   for (const std::uint64_t granularity : {std::uint64_t{2}, std::uint64_t{50}, ~std::uint64_t{0}}) {
-    Cloud cloud(Spread::dense_corner);
+    GranularCloud cloud(Spread::dense_corner);
     RebalancerOptions chosen = options();
     chosen.granularity = granularity;
     const RebalanceResult result = rebalance(cloud, chosen);
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Zoltan, Cells, ::testing::Values("RCB", "RIB", "HSFC"),
 /// What Zoltan says when it is asked for every object, as the Rebalancer did before there were
 /// cells.
 struct Stock {
-  const Cloud& cloud;
+  const GranularCloud& cloud;
 
   static int count(void* self, int* error) {
     *error = ZOLTAN_OK;
@@ -180,7 +180,7 @@ struct Stock {
   }
   static void list(void* self, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int,
                    float* weights, int* error) {
-    const Cloud& cloud = static_cast<Stock*>(self)->cloud;
+    const GranularCloud& cloud = static_cast<Stock*>(self)->cloud;
     for (std::uint64_t k = 0; k < cloud.count; ++k) {
       gids[2 * k] = static_cast<ZOLTAN_ID_TYPE>(rank());
       gids[2 * k + 1] = lids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
@@ -220,7 +220,7 @@ struct Stock {
 
 TEST(Granularity, OfOneIsZoltansPartitionOfTheObjects) {
   for (const char* const method : {"RCB", "RIB", "HSFC"}) {
-    const Cloud cloud(Spread::dense_corner, Holders::even);
+    const GranularCloud cloud(Spread::dense_corner, Holders::even);
     const RebalancerOptions options{.method = method, .granularity = 1};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     cloud.tell(rebalancer);
@@ -246,7 +246,7 @@ TEST(Granularity, MustBeTheSameOnAllRanks) {
 }
 
 TEST(Granularity, ObjectsWithNamesAreGivenByThemselves) {
-  const Cloud cloud(Spread::uniform);
+  const GranularCloud cloud(Spread::uniform);
   Rebalancer rebalancer(MPI_COMM_WORLD);
   cloud.tell(rebalancer);
   rebalancer.global_ids(array_columns(cloud.id.data(), cloud.total, 1));
@@ -254,11 +254,11 @@ TEST(Granularity, ObjectsWithNamesAreGivenByThemselves) {
 }
 
 TEST(Granularity, CellsBalanceTheCountAsASecondWeight) {
-  Cloud cloud(Spread::uniform);
+  GranularCloud cloud(Spread::uniform);
   for (std::uint64_t k = 0; k < cloud.count; ++k)
     cloud.weight[k] =
         cloud.place[3 * k] + cloud.place[3 * k + 1] + cloud.place[3 * k + 2] < 1.5 ? 10.0F : 1.0F;
-  Cloud by_both = cloud;
+  GranularCloud by_both = cloud;
   RebalancerOptions options;
   const RebalanceResult first = rebalance(cloud, options);
   options.balance_count = true;
@@ -270,7 +270,7 @@ TEST(Granularity, CellsBalanceTheCountAsASecondWeight) {
 }
 
 TEST(Granularity, AnObjectThatIsHeavierThanAShareIsKeptApart) {
-  Cloud cloud(Spread::uniform);
+  GranularCloud cloud(Spread::uniform);
   for (std::uint64_t k = 0; k < cloud.count; ++k)
     if (cloud.id[k] == 77) cloud.weight[k] = 1e6F;
   const RebalanceResult result = rebalance(cloud, {});
@@ -280,7 +280,7 @@ TEST(Granularity, AnObjectThatIsHeavierThanAShareIsKeptApart) {
 }
 
 TEST(Granularity, CoordinatesAndWeightsThatAreNoneAreRefused) {
-  Cloud cloud(Spread::uniform);
+  GranularCloud cloud(Spread::uniform);
   const double good = cloud.place[3 * 4500 + 1];
   if (rank() == size() - 1) cloud.place[3 * 4500 + 1] = std::nan("");
   Outcome outcome = outcome_of([&] { rebalance(cloud, {}); });
@@ -295,7 +295,7 @@ TEST(Granularity, CoordinatesAndWeightsThatAreNoneAreRefused) {
 TEST(Granularity, TheSameCellsForAnyBudget) {
   std::vector<std::uint64_t> first;
   for (const std::size_t budget : {std::size_t{1} << 16, std::size_t{8} << 20}) {
-    Cloud cloud(Spread::dense_corner);
+    GranularCloud cloud(Spread::dense_corner);
     const RebalancerOptions options{.migration = {.budget_bytes = budget}};
     rebalance(cloud, options);
     const std::vector<std::uint64_t> ids(cloud.id.data(), cloud.id.data() + cloud.count);

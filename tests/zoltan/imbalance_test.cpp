@@ -16,7 +16,7 @@ namespace {
 using namespace zoltan;
 
 /// Above what ranks give to Zoltan object by object.
-constexpr std::uint64_t objects_per_rank = 5000;
+constexpr std::uint64_t weighed_per_rank = 5000;
 
 double range(std::uint64_t id, std::uint64_t salt) { return 2 * chance(id, salt) - 1; }
 
@@ -94,14 +94,14 @@ constexpr std::array<Weighting, 4> weightings{{
 }};
 constexpr std::array methods{"RCB", "RIB", "HSFC"};
 
-struct Case {
+struct ImbalanceCase {
   const Distribution& distribution;
   const Weighting& weighting;
   const char* method;
   bool more_parts;  ///< than ranks
 
   /// The combinations in an order in which few of them have all kinds of everything.
-  static Case number(std::uint64_t k) {
+  static ImbalanceCase number(std::uint64_t k) {
     const std::uint64_t pair = k / 45;  // of weights and parts
     const std::uint64_t rest = k % 45;
     return {distributions[rest % 15], weightings[(pair + rest) % 4], methods[rest / 15],
@@ -114,9 +114,9 @@ struct Case {
   }
 };
 
-struct Objects {
-  explicit Objects(const Case& c) {
-    const std::uint64_t all = objects_per_rank * static_cast<std::uint64_t>(size());
+struct WeighedObjects {
+  explicit WeighedObjects(const ImbalanceCase& c) {
+    const std::uint64_t all = weighed_per_rank * static_cast<std::uint64_t>(size());
     for (auto id = static_cast<Id>(rank()); id < all; id += static_cast<Id>(size())) {
       const Place at = c.distribution.place(id, all);
       place.insert(place.end(), at.begin(), at.end());
@@ -127,7 +127,7 @@ struct Objects {
 };
 
 /// Largest over mean of all parts, and what one object above the mean would be.
-std::pair<double, double> imbalance_of(const Objects& objects, std::span<const int> part_of,
+std::pair<double, double> imbalance_of(const WeighedObjects& objects, std::span<const int> part_of,
                                        int parts) {
   std::vector<double> load(static_cast<std::size_t>(parts), 0);
   for (std::size_t k = 0; k < part_of.size(); ++k)
@@ -143,9 +143,9 @@ std::pair<double, double> imbalance_of(const Objects& objects, std::span<const i
 TEST(Imbalance, IsAsPromisedForEveryDistributionMethodWeightingAndNumberOfParts) {
   const std::uint64_t cases = std::min<std::uint64_t>(cases_wanted(45), 360);
   for (std::uint64_t k = 0; k < cases; ++k) {
-    const Case c = Case::number(k);
+    const ImbalanceCase c = ImbalanceCase::number(k);
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(k)) + ": " + c.text());
-    const Objects objects(c);
+    const WeighedObjects objects(c);
     RebalancerOptions options{.method = c.method};
     if (c.more_parts) options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(c.parts())}};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
@@ -162,7 +162,8 @@ TEST(Imbalance, IsAsPromisedForEveryDistributionMethodWeightingAndNumberOfParts)
 }
 
 /// The ranks that have some object of each part: bit r of an entry for rank r. Of rank 0.
-std::vector<unsigned> ranks_of_parts(const Objects& objects, const RebalancerOptions& options) {
+std::vector<unsigned> ranks_of_parts(const WeighedObjects& objects,
+                                     const RebalancerOptions& options) {
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   const std::uint64_t count = objects.weight.size();
   rebalancer.coordinates(array_columns(objects.place.data(), count, 3));
@@ -176,8 +177,8 @@ std::vector<unsigned> ranks_of_parts(const Objects& objects, const RebalancerOpt
 }
 
 TEST(Imbalance, IsEvenedOutAmongPartsOnTheRanksWhereZoltanHasThem) {
-  const Objects evenly_spread({distributions[0], weightings[0], "RCB", false});
-  const Objects at_one_place({distributions[6], weightings[0], "HSFC", false});
+  const WeighedObjects evenly_spread({distributions[0], weightings[0], "RCB", false});
+  const WeighedObjects at_one_place({distributions[6], weightings[0], "HSFC", false});
   const auto global = [](int parts) {
     return std::pair(std::string("NUM_GLOBAL_PARTS"), std::to_string(std::max(1, parts)));
   };
@@ -201,7 +202,7 @@ TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
   set_log_callback([&](LogLevel level, std::string_view message) {
     if (level == LogLevel::warning) logged = message;
   });
-  const Objects objects({distributions[6], weightings[0], "HSFC", false});
+  const WeighedObjects objects({distributions[6], weightings[0], "HSFC", false});
   RebalancerOptions options{.method = "HSFC"};
   options.granularity = 1;  // as Zoltan does it: everything is in one part
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
@@ -219,7 +220,7 @@ TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
 
 TEST(Imbalance, ThatIsHigherBecauseOfHeavyCellsIsAWarningWithWhatToDo) {
   if (size() == 1) return;
-  const Objects objects({distributions[13], weightings[0], "HSFC", false});
+  const WeighedObjects objects({distributions[13], weightings[0], "HSFC", false});
   RebalancerOptions options{.method = "HSFC"};
   options.granularity = ~std::uint64_t{0};  // where most objects are, each rank has few cells
   options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(20 * size())}};

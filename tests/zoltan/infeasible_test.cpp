@@ -14,13 +14,13 @@ using namespace zoltan;
 
 constexpr std::uint64_t each = 100;
 
-struct Objects {
+struct CrowdedObjects {
   std::vector<double> place;
   std::vector<float> work;
   std::vector<int> number;
   std::uint64_t count = each;
 
-  explicit Objects(std::uint64_t slots) : place(slots), work(slots), number(slots) {
+  explicit CrowdedObjects(std::uint64_t slots) : place(slots), work(slots), number(slots) {
     const int all = static_cast<int>(each) * size();
     for (std::uint64_t k = 0; k < each; ++k) {
       // Dealt to the ranks in turn, so that most of them move.
@@ -56,7 +56,7 @@ RebalancerOptions options_of(WhenInfeasible when) {
   return {.when_infeasible = when, .migration = {.verify = true}};
 }
 
-Outcome outcome_of_rebalance(Objects& objects, const RebalancerOptions& options) {
+Outcome outcome_of_rebalance(CrowdedObjects& objects, const RebalancerOptions& options) {
   return outcome_of([&] {
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     objects.tell(rebalancer);
@@ -65,14 +65,14 @@ Outcome outcome_of_rebalance(Objects& objects, const RebalancerOptions& options)
 }
 
 TEST(WhenInfeasible, IsRefusedByDefault) {
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   const Outcome outcome = outcome_of_rebalance(objects, {});
   EXPECT_EQ(outcome.code, size() == 1 ? ErrorCode::success : ErrorCode::infeasible);
   EXPECT_TRUE(objects.all_are_there());
 }
 
 TEST(WhenInfeasible, RepairsThePartitionToWhatFits) {
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   Rebalancer rebalancer(MPI_COMM_WORLD, options_of(WhenInfeasible::repair));
   objects.tell(rebalancer);
   const RebalanceResult result = rebalancer.rebalance(objects.count, objects.storage());
@@ -90,7 +90,7 @@ TEST(WhenInfeasible, RepairsThePartitionToWhatFits) {
 }
 
 TEST(WhenInfeasible, CannotRepairWhatFitsNowhere) {
-  Objects objects(each);
+  CrowdedObjects objects(each);
   Rebalancer rebalancer(MPI_COMM_WORLD, options_of(WhenInfeasible::repair));
   objects.tell(rebalancer);
   // One object is behind the slots that the storage admits to.
@@ -101,7 +101,7 @@ TEST(WhenInfeasible, CannotRepairWhatFitsNowhere) {
 }
 
 TEST(WhenInfeasible, GrowsTheStoragesOfRanksThatNeedMore) {
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   std::uint64_t asked = 0;
   RebalancerOptions options = options_of(WhenInfeasible::grow);
   options.grow = [&](std::uint64_t slots) {
@@ -126,7 +126,7 @@ TEST(WhenInfeasible, GrowsTheStoragesOfRanksThatNeedMore) {
 }
 
 TEST(WhenInfeasible, ReportsGrowthThatThrowsOnAllRanks) {
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   RebalancerOptions options = options_of(WhenInfeasible::grow);
   options.grow = [](std::uint64_t slots) -> BlockStorage {
     throw std::runtime_error("no room for " + std::to_string(slots));
@@ -140,7 +140,7 @@ TEST(WhenInfeasible, ReportsGrowthThatThrowsOnAllRanks) {
 }
 
 TEST(WhenInfeasible, ReportsStoragesThatAreStillTooSmall) {
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   RebalancerOptions options = options_of(WhenInfeasible::grow);
   options.grow = [&](std::uint64_t slots) { return objects.grown_to(slots - 1); };
   const Outcome outcome = outcome_of_rebalance(objects, options);
@@ -151,7 +151,7 @@ TEST(WhenInfeasible, ReportsStoragesThatAreStillTooSmall) {
 }
 
 TEST(WhenInfeasible, NeitherGrowsNorTakesWhatIsWrong) {
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   int asked = 0;
   const auto unequal = [&](std::uint64_t slots) -> BlockStorage {
     return {field(objects.place), field(objects.number.data(), slots - 1)};
@@ -180,14 +180,14 @@ TEST(WhenInfeasible, NeitherGrowsNorTakesWhatIsWrong) {
 TEST(WhenInfeasible, NeedsAFunctionThatGrows) {
   RebalancerOptions options = options_of(WhenInfeasible::grow);
   if (rank() < size() - 1) options.grow = [](std::uint64_t) { return BlockStorage{}; };
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   expect_error(outcome_of_rebalance(objects, options), ErrorCode::invalid_argument,
                {"rank " + std::to_string(size() - 1), "there is no RebalancerOptions::grow"});
 }
 
 TEST(WhenInfeasible, IsTheSameOnAllRanks) {
   if (size() == 1) return;
-  Objects objects(few_slots);
+  CrowdedObjects objects(few_slots);
   expect_error(
       outcome_of_rebalance(
           objects, options_of(rank() == 0 ? WhenInfeasible::refuse : WhenInfeasible::repair)),

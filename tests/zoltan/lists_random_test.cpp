@@ -82,14 +82,14 @@ struct Block {
 };
 
 /// The storage of a rank and what moves along.
-struct Held {
+struct HeldObjects {
   std::vector<Block> blocks;
   std::vector<int> parts;
   std::vector<ZOLTAN_ID_TYPE> gids;
   std::vector<std::uint8_t> mask;
   std::uint64_t count = 0;
 
-  explicit Held(const Draw& draw)
+  explicit HeldObjects(const Draw& draw)
       : blocks(draw.slots),
         parts(draw.slots, -1),
         gids(draw.slots * static_cast<std::size_t>(draw.gid_words)),
@@ -151,7 +151,7 @@ struct List {
 };
 
 void compare(const Draw& draw) {
-  Held found(draw);
+  HeldObjects found(draw);
   ListOptions options;
   options.migration = {.budget_bytes = 2048, .order = draw.order, .verify = true};
   const List imports(draw, false), exports(draw, true);

@@ -95,7 +95,7 @@ struct Expected {
 };
 
 /// What the test varies.
-struct Case {
+struct ListsCase {
   std::string method;
   std::string return_lists = "ALL";
   int parts = 0;  ///< 0: one for each rank
@@ -103,7 +103,7 @@ struct Case {
   bool empty_rank = false;
 };
 
-MeshZoltan::Parameters parameters_of(const Case& tested) {
+MeshZoltan::Parameters parameters_of(const ListsCase& tested) {
   MeshZoltan::Parameters parameters{{"LB_METHOD", tested.method},
                                     {"RETURN_LISTS", tested.return_lists},
                                     {"LB_APPROACH", "PARTITION"},
@@ -118,7 +118,7 @@ enum class Held { views, host_fields, staged };
 
 class ListedMesh {
  public:
-  explicit ListedMesh(const Case& tested)
+  explicit ListedMesh(const ListsCase& tested)
       : client(mesh(), tested.words, tested.empty_rank),
         zoltan(client, parameters_of(tested)),
         partition(zoltan),
@@ -195,7 +195,7 @@ class ListedMesh {
   std::unordered_map<std::uint32_t, std::uint64_t> slots;
 };
 
-void expect_case(const Case& tested, Held held = Held::views) {
+void expect_case(const ListsCase& tested, Held held = Held::views) {
   SCOPED_TRACE(tested.method + ", " + tested.return_lists + ", " + std::to_string(tested.parts) +
                " parts, " + std::to_string(tested.words.gid) + " + " +
                std::to_string(tested.words.lid) + " words");
@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(Lists, ListMethods,
 TEST(Lists, GiveTheSamePartsInEveryForm) {
   std::vector<std::vector<int>> parts;
   for (const char* const return_lists : return_lists_modes) {
-    const Case tested{.method = "RCB", .return_lists = return_lists, .parts = size() + 2};
+    const ListsCase tested{.method = "RCB", .return_lists = return_lists, .parts = size() + 2};
     ListedMesh listed(tested);
     const ListMigration done = listed.migrate(listed.options());
     std::vector<int>& all = parts.emplace_back(mesh().size(), -1);
@@ -332,7 +332,7 @@ TEST(Lists, SendPartsToTheRanksOfATable) {
 
 // Triangles of one corner of the mesh belong to the last rank, as PHG is told.
 TEST(Lists, KeepFixedObjectsWhereTheyAreFixed) {
-  Case tested{.method = "HYPERGRAPH"};
+  ListsCase tested{.method = "HYPERGRAPH"};
   MeshClient client(mesh(), tested.words, false);
   MeshZoltan zoltan(client, parameters_of(tested));
   zoltan.set("REMAP", "0");  // else parts are numbered anew, those of fixed objects too

@@ -36,8 +36,8 @@ std::uint64_t mix(std::uint64_t word) {
   return word ^ (word >> 29U);
 }
 /// Objects whose place and weight follow from their ids, in memory for all of all ranks.
-struct Objects {
-  explicit Objects(const Mixture& mixture) {
+struct HeldInTwoWays {
+  explicit HeldInTwoWays(const Mixture& mixture) {
     std::uint64_t first = 0;
     for (std::size_t r = 0; r < mixture.size(); ++r) {
       if (r < static_cast<std::size_t>(rank())) first += mixture[r];
@@ -95,7 +95,7 @@ class MixedHolders : public ::testing::TestWithParam<const char*> {
   template <class Storage>
   static void rebalance(const Mixture& mixture, bool weighted, Storage&& storage) {
     SCOPED_TRACE(seed_note() + ", " + text_of(mixture) + (weighted ? ", weighted" : ""));
-    Objects objects(mixture);
+    HeldInTwoWays objects(mixture);
     if (objects.total == 0) return;
     const RebalancerOptions options{.method = GetParam()};
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
@@ -116,13 +116,13 @@ class MixedHolders : public ::testing::TestWithParam<const char*> {
 TEST_P(MixedHolders, AreBalancedWithAndWithoutWeights) {
   for (const Mixture& mixture : mixtures(goes_by_place() ? 2 : 1))
     for (const bool weighted : {false, true})
-      rebalance(mixture, weighted, [](Objects& objects) { return objects.blocks(); });
+      rebalance(mixture, weighted, [](HeldInTwoWays& objects) { return objects.blocks(); });
 }
 
 TEST_P(MixedHolders, OfBlocksOfDifferentSizesAreBalanced) {
   bool weighted = false;
   for (const Mixture& mixture : mixtures(1)) {
-    rebalance(mixture, weighted, [](Objects& objects) { return objects.ragged(); });
+    rebalance(mixture, weighted, [](HeldInTwoWays& objects) { return objects.ragged(); });
     weighted = !weighted;
   }
 }

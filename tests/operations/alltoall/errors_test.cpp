@@ -9,9 +9,9 @@
 namespace valet::test {
 namespace {
 
-constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
-                                 AlltoallMethod::swaps,     AlltoallMethod::bitonic,
-                                 AlltoallMethod::pairwise,  AlltoallMethod::direct};
+constexpr std::array known_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
+                                   AlltoallMethod::swaps,     AlltoallMethod::bitonic,
+                                   AlltoallMethod::pairwise,  AlltoallMethod::direct};
 
 /// A good call, which a test spoils on the odd rank: ten elements to each rank.
 struct Call {
@@ -221,7 +221,7 @@ TEST(AlltoallBudgets, TheOneThatIsNamedSuffices) {
     if (k % 3 == 1)
       for (auto& counts : sent) counts[0] *= 8;
     if (k % 3 == 2) sent[random() % sent.size()].back() *= 20;
-    for (const AlltoallMethod method : all_methods) {
+    for (const AlltoallMethod method : known_methods) {
       Call call(method);
       call.recv.clear();
       call.send = sent[static_cast<std::size_t>(rank())];
@@ -252,7 +252,7 @@ TEST(AlltoallBudgets, TheOneThatIsNamedSuffices) {
 }
 
 TEST(AlltoallMethodNames, AreParsedInAnyCaseAndOthersRefused) {
-  for (const AlltoallMethod method : all_methods)
+  for (const AlltoallMethod method : known_methods)
     EXPECT_EQ(parse_alltoall_method(to_string(method)), method);
   EXPECT_EQ(parse_alltoall_method("BITONIC"), AlltoallMethod::bitonic);
   for (const char* name : {"", "bitoni", "bitonics", "phased"}) {
@@ -262,7 +262,7 @@ TEST(AlltoallMethodNames, AreParsedInAnyCaseAndOthersRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallErrors, ::testing::ValuesIn(all_methods),
+INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallErrors, ::testing::ValuesIn(known_methods),
                          ParameterName());
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using namespace valet::test;
 
-constexpr int objects = 30;
+constexpr int objects_each = 30;
 constexpr int object_size = 100;
 constexpr int never = -1;
 
@@ -35,7 +35,7 @@ class Faulty : public ObjectClient {
                       {"MIGRATE_CALLBACKS", mode.substr(0, mode.find('_'))},
                       {"MIGRATE_ONLY_PROC_CHANGES", "0"}},
                      multi) {
-    for (int k = 0; k < objects; ++k)
+    for (int k = 0; k < objects_each; ++k)
       export_to(k % size(), static_cast<Id>(1000 * rank() + k), static_cast<Id>(k));
     register_all(true);
   }
@@ -96,7 +96,7 @@ std::vector<Fault> faults_of(const std::string& mode) {
   std::vector<Fault> faults{{in_pre, 0, "ZOLTAN_PRE_MIGRATE_PP_FN"},
                             {in_mid, 0, "ZOLTAN_MID_MIGRATE_PP_FN"},
                             {in_post, 0, "ZOLTAN_POST_MIGRATE_PP_FN"}};
-  for (const int number : {0, objects / 2, objects - 1}) {
+  for (const int number : {0, objects_each / 2, objects_each - 1}) {
     faults.push_back(
         {in_size, number, "ZOLTAN_OBJ_SIZE_FN function for the object with global id"});
     faults.push_back(
@@ -186,9 +186,9 @@ TEST_P(CallbackFaults, LeaveAReportOfWhatHadMoved) {
   faulty.failing_number = 7;
   faulty.migrate_quietly();
   const Valet_Migration_Report report = faulty.report;
-  EXPECT_EQ(report.objects_exported, static_cast<std::uint64_t>(objects));
+  EXPECT_EQ(report.objects_exported, static_cast<std::uint64_t>(objects_each));
   EXPECT_TRUE(rank() != 0 || report.objects_packed == 7) << report.objects_packed;
-  EXPECT_LT(report.objects_sent, static_cast<std::uint64_t>(objects));
+  EXPECT_LT(report.objects_sent, static_cast<std::uint64_t>(objects_each));
   EXPECT_LE(report.objects_sent, report.objects_packed);
   EXPECT_EQ(report.objects_unpacked, static_cast<std::uint64_t>(faulty.calls[in_unpack]));
   if (std::string(GetParam()).substr(0, 4) == "HOLD") {
@@ -228,7 +228,7 @@ TEST(StaleLocalIds, AreNamedAsTheLikelyCauseWhereMidHasRun) {
     Faulty faulty("STEPS");
     faulty.failing_call = call;
     // Sizes are asked for all objects first, then again for those of a step.
-    faulty.failing_number = call == in_size ? 2 * objects - 1 : objects - 1;
+    faulty.failing_number = call == in_size ? 2 * objects_each - 1 : objects_each - 1;
     expect_error_everywhere(faulty, faulty.migrate_quietly(), ZOLTAN_FATAL, likely_cause);
     EXPECT_TRUE(all_ranks(faulty.calls[in_mid] > 0));
   }
@@ -238,7 +238,7 @@ TEST(StaleLocalIds, AreNotNamedWhereMidHasNotRun) {
   for (const char* const mode : {"HOLD", "STEPS"}) {
     Faulty faulty(mode);
     faulty.failing_call = mode[0] == 'H' ? in_pack : in_size;
-    faulty.failing_number = objects - 1;
+    faulty.failing_number = objects_each - 1;
     EXPECT_TRUE(all_ranks(faulty.migrate_quietly() == ZOLTAN_FATAL));
     EXPECT_EQ(std::string(faulty.report.message).find(likely_cause), std::string::npos);
   }

@@ -11,8 +11,8 @@ namespace {
 
 using namespace valet::test;
 
-constexpr int objects = 12;
-constexpr int object_bytes = 40;
+constexpr int stock_objects = 12;
+constexpr int stock_bytes = 40;
 
 /// What pre, mid and post are given besides the exports.
 struct ImportLists {
@@ -23,9 +23,9 @@ struct ImportLists {
 
 /// Sends object k of each rank to rank k % P and writes down every call, with the generation of the
 /// callback: how many times others had been registered in its place.
-class Client {
+class NotingClient {
  public:
-  Client(const char* method, const char* callbacks, int entries = 1)
+  NotingClient(const char* method, const char* callbacks, int entries = 1)
       : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
     for (std::size_t k = 0; k < generations_.size(); ++k)
       generations_[k] = {this, static_cast<int>(k)};
@@ -37,22 +37,22 @@ class Client {
     set("MIGRATE_CALLBACKS", callbacks);
     register_sizes_and_packs(0);
     register_unpack(0);
-    for (int k = 0; k < objects; ++k) {
+    for (int k = 0; k < stock_objects; ++k) {
       gids_.resize(gids_.size() + static_cast<std::size_t>(entries), 7);
       gids_[gids_.size() - 1] = static_cast<ZOLTAN_ID_TYPE>(1000 * rank() + k);
       procs_.push_back(k % size());
     }
     lids_ = gids_;
   }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { Zoltan_Destroy(&zoltan); }
+  NotingClient(const NotingClient&) = delete;
+  NotingClient& operator=(const NotingClient&) = delete;
+  ~NotingClient() { Zoltan_Destroy(&zoltan); }
 
   void set(const char* name, const char* value) { Zoltan_Set_Param(zoltan, name, value); }
   int migrate(ImportLists imports = {}) {
     const auto data = [](auto& list) { return list.empty() ? nullptr : list.data(); };
     return Zoltan_Migrate(zoltan, imports.count, data(imports.gids), data(imports.lids),
-                          data(imports.procs), nullptr, objects, gids_.data(), lids_.data(),
+                          data(imports.procs), nullptr, stock_objects, gids_.data(), lids_.data(),
                           procs_.data(), nullptr);
   }
 
@@ -78,15 +78,15 @@ class Client {
   Zoltan_Struct* zoltan;
   std::vector<std::string> calls;
   /// What the application does in pre (0), mid (1) and post (2).
-  std::array<void (*)(Client&), 3> in_stage{};
+  std::array<void (*)(NotingClient&), 3> in_stage{};
 
  private:
   struct Generation {
-    Client* client = nullptr;
+    NotingClient* client = nullptr;
     int number = 0;
   };
   void* data_of(int generation) { return &generations_[static_cast<std::size_t>(generation)]; }
-  static Client& note(void* data, const char* what, const std::string& text) {
+  static NotingClient& note(void* data, const char* what, const std::string& text) {
     const auto& generation = *static_cast<Generation*>(data);
     generation.client->calls.push_back(what + std::to_string(generation.number) + " " + text);
     return *generation.client;
@@ -98,7 +98,7 @@ class Client {
                       int* code) {
     note(data, "size ", last_of(entries, gid) + " " + last_of(entries, lid));
     *code = ZOLTAN_OK;
-    return object_bytes;
+    return stock_bytes;
   }
   static void pack_one(void* data, int entries, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int to,
                        int bytes, char*, int* code) {
@@ -126,7 +126,8 @@ class Client {
     if (import_gids != nullptr) text += " of " + std::to_string(import_gids[0]);
     if (import_lids != nullptr) text += " at " + std::to_string(import_lids[0]);
     if (import_procs != nullptr) text += " from " + std::to_string(import_procs[0]);
-    Client& client = note(data, names[number], text + ", " + std::to_string(exports) + " exports");
+    NotingClient& client =
+        note(data, names[number], text + ", " + std::to_string(exports) + " exports");
     if (client.in_stage[number] != nullptr) client.in_stage[number](client);
     *code = ZOLTAN_OK;
   }
@@ -137,41 +138,41 @@ class Client {
 };
 
 /// Calls of one kind, with their generation.
-std::size_t count_of(const Client& client, const std::string& begin) {
+std::size_t count_of(const NotingClient& client, const std::string& begin) {
   return static_cast<std::size_t>(std::ranges::count_if(
       client.calls, [&](const auto& call) { return call.starts_with(begin); }));
 }
 
-void register_from_pre_and_mid(Client& client) {
+void register_from_pre_and_mid(NotingClient& client) {
   client.register_pre();
-  client.in_stage[0] = [](Client& in_pre) {
+  client.in_stage[0] = [](NotingClient& in_pre) {
     in_pre.register_sizes_and_packs(1);
     in_pre.register_unpack(1);
     in_pre.register_mid(1);  // there was none
   };
-  client.in_stage[1] = [](Client& in_mid) {
+  client.in_stage[1] = [](NotingClient& in_mid) {
     in_mid.register_unpack(2);
     in_mid.register_post(2);  // there was none
   };
 }
 
 TEST(CallbacksRegisteredDuringAMigration, AreUsedFromThenOnAsInStockZoltan) {
-  Client stock("ZOLTAN", "HOLD");
-  Client held("STREAM", "HOLD");
-  for (Client* const client : {&stock, &held}) {
+  NotingClient stock("ZOLTAN", "HOLD");
+  NotingClient held("STREAM", "HOLD");
+  for (NotingClient* const client : {&stock, &held}) {
     register_from_pre_and_mid(*client);
     EXPECT_TRUE(all_ranks(client->migrate() == ZOLTAN_OK));
   }
   EXPECT_EQ(stock.calls, held.calls);
-  EXPECT_EQ(count_of(held, "pack 1"), static_cast<std::size_t>(objects));
+  EXPECT_EQ(count_of(held, "pack 1"), static_cast<std::size_t>(stock_objects));
   EXPECT_EQ(count_of(held, "post 2"), 1U);
 }
 
 TEST(CallbacksRegisteredDuringAMigration, AreUsedWithTheOtherMethodsToo) {
   for (const char* const method : {"DIRECT", "PHASED", "CYCLIC"}) {
-    Client stock("ZOLTAN", "HOLD");
-    Client held(method, "HOLD");
-    for (Client* const client : {&stock, &held}) {
+    NotingClient stock("ZOLTAN", "HOLD");
+    NotingClient held(method, "HOLD");
+    for (NotingClient* const client : {&stock, &held}) {
       register_from_pre_and_mid(*client);
       EXPECT_TRUE(all_ranks(client->migrate() == ZOLTAN_OK));
     }
@@ -181,12 +182,12 @@ TEST(CallbacksRegisteredDuringAMigration, AreUsedWithTheOtherMethodsToo) {
 
 TEST(CallbacksRegisteredDuringAMigration, AreUsedInStepsToo) {
   for (const char* const method : {"STREAM", "PHASED"}) {
-    Client client(method, "STEPS");
+    NotingClient client(method, "STEPS");
     client.set("MIGRATE_MEMORY", "1K");
     register_from_pre_and_mid(client);
     EXPECT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK));
     EXPECT_EQ(count_of(client, "size 0") + count_of(client, "pack 0"), 0U);
-    EXPECT_EQ(count_of(client, "pack 1"), static_cast<std::size_t>(objects));
+    EXPECT_EQ(count_of(client, "pack 1"), static_cast<std::size_t>(stock_objects));
     EXPECT_EQ(count_of(client, "unpack 0") + count_of(client, "unpack 1"), 0U);
     EXPECT_GE(count_of(client, "mid 1"), 1U);
     EXPECT_EQ(count_of(client, "post 2"), 1U) << method;
@@ -194,10 +195,10 @@ TEST(CallbacksRegisteredDuringAMigration, AreUsedInStepsToo) {
 }
 
 TEST(CallbacksRegisteredDuringAMigration, MayBeRegisteredOnOneRankOnly) {
-  Client client("STREAM", "HOLD");
+  NotingClient client("STREAM", "HOLD");
   client.register_pre();
   if (rank() == size() - 1)
-    client.in_stage[0] = [](Client& in_pre) {
+    client.in_stage[0] = [](NotingClient& in_pre) {
       in_pre.register_mid(1);
       in_pre.register_post(1);
     };
@@ -207,11 +208,11 @@ TEST(CallbacksRegisteredDuringAMigration, MayBeRegisteredOnOneRankOnly) {
 
 TEST(CallbacksRegisteredDuringAMigration, MustNotLeaveOneMissing) {
   for (const int stage : {0, 1}) {
-    Client client("STREAM", "HOLD");
+    NotingClient client("STREAM", "HOLD");
     client.register_pre();
     client.register_mid(0);
     if (rank() == size() - 1)
-      client.in_stage[static_cast<std::size_t>(stage)] = [](Client& in_stage) {
+      client.in_stage[static_cast<std::size_t>(stage)] = [](NotingClient& in_stage) {
         Zoltan_Set_Unpack_Obj_Fn(in_stage.zoltan, nullptr, nullptr);
       };
     testing::internal::CaptureStderr();
@@ -237,9 +238,9 @@ TEST(ImportListsBesideExportLists, ArePassedOnAsTheyAre) {
   };
   for (std::size_t k = 0; k < cases.size(); ++k) {
     SCOPED_TRACE(k);
-    Client stock("ZOLTAN", "HOLD");
-    Client held("STREAM", "HOLD");
-    for (Client* const client : {&stock, &held}) {
+    NotingClient stock("ZOLTAN", "HOLD");
+    NotingClient held("STREAM", "HOLD");
+    for (NotingClient* const client : {&stock, &held}) {
       client->register_pre();
       client->register_mid(0);
       client->register_post(0);
@@ -251,8 +252,8 @@ TEST(ImportListsBesideExportLists, ArePassedOnAsTheyAre) {
 
 TEST(GlobalIds, MayHaveAnyNumberOfEntries) {
   constexpr int entries = 1 << 18;  // a mebibyte: no stack has that much behind a frame
-  Client stock("ZOLTAN", "HOLD", entries);
-  Client held("STREAM", "HOLD", entries);
+  NotingClient stock("ZOLTAN", "HOLD", entries);
+  NotingClient held("STREAM", "HOLD", entries);
   EXPECT_TRUE(all_ranks(stock.migrate() == ZOLTAN_OK));
   EXPECT_TRUE(all_ranks(held.migrate() == ZOLTAN_OK));
   EXPECT_EQ(stock.calls, held.calls);

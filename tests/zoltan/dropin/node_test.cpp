@@ -11,9 +11,9 @@ namespace {
 
 using namespace valet::test;
 
-constexpr int objects = 3000;
+constexpr int node_objects = 3000;
 
-int bytes_of(ZOLTAN_ID_TYPE gid) {
+int node_bytes_of(ZOLTAN_ID_TYPE gid) {
   if (gid % 11 == 0) return 0;
   if (gid % 997 == 5) return 9000;  // more than a slot of shared memory has
   return 1 + static_cast<int>(gid * 37 % 900);
@@ -25,9 +25,9 @@ unsigned char byte_of(ZOLTAN_ID_TYPE gid, int k) {
 
 /// Keeps what the callbacks see. Writes every second byte of an object only: the others arrive as
 /// zeros.
-class Client : public ObjectClient {
+class NodeClient : public ObjectClient {
  public:
-  Client(const char* method, const char* callbacks, bool multi, bool shares)
+  NodeClient(const char* method, const char* callbacks, bool multi, bool shares)
       : ObjectClient({{"MIGRATE_ONLY_PROC_CHANGES", "0"},
                       {"MIGRATE_METHOD", method},
                       {"MIGRATE_CALLBACKS", callbacks},
@@ -37,11 +37,11 @@ class Client : public ObjectClient {
                      multi) {}
 
   /// @param hop  All objects go to the rank so far behind; none: to ranks that alternate.
-  void migrate(int count = objects, std::optional<int> hop = {}) {
+  void migrate(int count = node_objects, std::optional<int> hop = {}) {
     std::vector<Id> names, slots;  // of this call, which may be inside another one
     std::vector<int> to;
     for (int k = 0; k < count; ++k) {
-      names.push_back(static_cast<Id>(rank() * objects + k));
+      names.push_back(static_cast<Id>(rank() * node_objects + k));
       slots.push_back(static_cast<Id>(k));
       to.push_back((rank() + hop.value_or(k * k)) % size());
     }
@@ -66,23 +66,23 @@ class Client : public ObjectClient {
   static void mid(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
                   ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
     *code = ZOLTAN_OK;
-    Client& client = *static_cast<Client*>(data);
+    NodeClient& client = *static_cast<NodeClient*>(data);
     if (std::exchange(client.in_mid_, true)) return;
     ++client.nested;
     client.migrate();
     client.in_mid_ = false;
   }
-  int size_of(Id gid, Id) override { return bytes_of(gid); }
+  int size_of(Id gid, Id) override { return node_bytes_of(gid); }
   void pack_begins(int count) override { calls.push_back("packs " + std::to_string(count)); }
   void pack(Id gid, Id, int, int, char* to) override {
     calls.push_back("pack " + std::to_string(gid));
-    for (int k = 0; k < bytes_of(gid); k += 2) to[k] = static_cast<char>(byte_of(gid, k));
+    for (int k = 0; k < node_bytes_of(gid); k += 2) to[k] = static_cast<char>(byte_of(gid, k));
   }
   void unpack_begins(int count) override { calls.push_back("unpacks " + std::to_string(count)); }
   void unpack(Id gid, int, char* from) override {
     calls.push_back("unpack " + std::to_string(gid));
     ++unpacked;
-    for (int k = 0; k < bytes_of(gid); ++k) {
+    for (int k = 0; k < node_bytes_of(gid); ++k) {
       const int expected = k % 2 == 0 ? byte_of(gid, k) : 0;
       wrong_ += static_cast<unsigned char>(from[k]) == expected ? 0 : 1;
     }
@@ -92,13 +92,13 @@ class Client : public ObjectClient {
   bool in_mid_ = false;
 };
 
-using Case = std::tuple<const char*, const char*, bool>;
-class Node : public ::testing::TestWithParam<Case> {};
+using NodeCase = std::tuple<const char*, const char*, bool>;
+class Node : public ::testing::TestWithParam<NodeCase> {};
 
 TEST_P(Node, SeesTheSameWithAndWithoutSharedMemory) {
   const auto [method, callbacks, multi] = GetParam();
-  Client shared(method, callbacks, multi, true);
-  Client alone(method, callbacks, multi, false);
+  NodeClient shared(method, callbacks, multi, true);
+  NodeClient alone(method, callbacks, multi, false);
   shared.migrate();
   alone.migrate();
   EXPECT_TRUE(shared.calls == alone.calls);
@@ -114,10 +114,10 @@ TEST_P(Node, SeesTheSameWithAndWithoutSharedMemory) {
 
 /// What a migration of one object per rank takes, and so what is kept from the one before.
 std::uint64_t kept_after(const char* callbacks, const char* keep) {
-  Client client("STREAM", callbacks, false, true);
+  NodeClient client("STREAM", callbacks, false, true);
   client.set("MIGRATE_MEMORY", "1M");
   client.set("MIGRATE_KEEP_MEMORY", keep);
-  for (int k = 0; k < 3; ++k) client.migrate(objects, 1);
+  for (int k = 0; k < 3; ++k) client.migrate(node_objects, 1);
   client.migrate(1, 1);
   return client.report.peak_extra_bytes;
 }
@@ -136,7 +136,7 @@ TEST(KeptMemory, IsGivenBackWhereItIsNotToBeKept) {
 TEST(KeptMemory, IsNotThatOfTheMigrationWhoseCallbackMigrates) {
   for (const char* callbacks : {"HOLD", "STEPS"})
     for (const char* keep : {"0", "1"}) {
-      Client client("STREAM", callbacks, false, true);
+      NodeClient client("STREAM", callbacks, false, true);
       client.set("MIGRATE_KEEP_MEMORY", keep);
       client.migrate();
       const int expected = client.unpacked;
@@ -154,14 +154,14 @@ TEST(KeptMemory, ServesMigrationsThatDifferAndStaysInsideTheMemoryOfEach) {
     const auto one_of = [](std::mt19937& random, const std::vector<const char*>& values) {
       return values[random() % values.size()];
     };
-    Client client("STREAM", "HOLD", seed % 2 == 0, true);
+    NodeClient client("STREAM", "HOLD", seed % 2 == 0, true);
     for (int k = 0; k < 24; ++k) {
       client.set("MIGRATE_METHOD", one_of(common, {"STREAM", "STREAM", "PHASED", "CYCLIC"}));
       client.set("MIGRATE_CALLBACKS", one_of(common, {"HOLD", "STEPS"}));
       client.set("MIGRATE_MEMORY", one_of(own, {"20K", "300K", "1M", "4M", "40M"}));
       client.set("MIGRATE_SHARE_MEMORY", one_of(own, {"0", "1", "1", "1"}));
       client.set("MIGRATE_KEEP_MEMORY", one_of(own, {"0", "1", "1", "1", "1", "1", "1"}));
-      const int count = 1 + static_cast<int>(common() % objects);
+      const int count = 1 + static_cast<int>(common() % node_objects);
       const int hop = static_cast<int>(common()) % size();
       const bool alternate = common() % 3 == 0;
       const int times = 1 + static_cast<int>(common() % 3);  // the same again may share anew

@@ -10,11 +10,13 @@ namespace {
 
 using namespace valet::test;
 
-constexpr int objects = 60;
+constexpr int guarded_objects = 60;
 constexpr int no_object = -1;
 
 /// Sizes that are multiples of 8, and others.
-int bytes_of(ZOLTAN_ID_TYPE lid) { return static_cast<int>(lid % 9 == 0 ? 0 : 8 + lid % 50); }
+int guarded_bytes_of(ZOLTAN_ID_TYPE lid) {
+  return static_cast<int>(lid % 9 == 0 ? 0 : 8 + lid % 50);
+}
 
 /// Object k of each rank goes to rank k % P; one of them is packed with other bytes than declared.
 class Writer : public ObjectClient {
@@ -26,7 +28,7 @@ class Writer : public ObjectClient {
                       {"MIGRATE_MEMORY", memory},
                       {"MIGRATE_VERIFY", "1"}},
                      many) {
-    for (int k = 0; k < objects; ++k)
+    for (int k = 0; k < guarded_objects; ++k)
       export_to(k % size(), static_cast<Id>(1000 * rank() + k), static_cast<Id>(k));
   }
 
@@ -35,7 +37,7 @@ class Writer : public ObjectClient {
   long long arrived = 0, damaged = 0;
 
  private:
-  int size_of(Id, Id lid) override { return bytes_of(lid); }
+  int size_of(Id, Id lid) override { return guarded_bytes_of(lid); }
   void pack(Id gid, Id lid, int, int bytes, char* to) override {
     std::memset(to, static_cast<int>(gid % 251), static_cast<std::size_t>(bytes));
     if (static_cast<int>(lid) != wrong_object) return;
@@ -58,8 +60,11 @@ TEST_P(PackGuard, FindsWhoWritesOutsideItsObject) {
   struct Case {
     int object, before, behind;
   };
-  const std::vector<Case> cases{
-      {0, 0, 1}, {1, 0, 8}, {objects / 2, 0, 60}, {objects - 1, 0, 1}, {objects - 1, 0, 700}};
+  const std::vector<Case> cases{{0, 0, 1},
+                                {1, 0, 8},
+                                {guarded_objects / 2, 0, 60},
+                                {guarded_objects - 1, 0, 1},
+                                {guarded_objects - 1, 0, 700}};
   for (const bool many : {false, true})
     for (const Case& one : cases)
       for (const int where : {0, size() - 1}) {
@@ -72,7 +77,7 @@ TEST_P(PackGuard, FindsWhoWritesOutsideItsObject) {
         }
         EXPECT_TRUE(all_ranks(writer.migrate_quietly() == ZOLTAN_FATAL));
         const std::string message = writer.report.message;
-        const int bytes = (bytes_of(static_cast<ZOLTAN_ID_TYPE>(one.object)) + 7) / 8 * 8;
+        const int bytes = (guarded_bytes_of(static_cast<ZOLTAN_ID_TYPE>(one.object)) + 7) / 8 * 8;
         const std::string expected =
             "rank " + std::to_string(where) + ": ZOLTAN_PACK_OBJ_" + (many ? "MULTI_FN" : "FN") +
             " wrote outside the " + std::to_string(bytes) +
@@ -98,7 +103,7 @@ TEST_P(PackGuard, SaysNothingOfPacksThatFillTheirObjects) {
     Writer writer(GetParam(), many, memory_for(GetParam()));
     EXPECT_TRUE(all_ranks(writer.migrate_quietly() == ZOLTAN_OK)) << writer.report.message;
     EXPECT_EQ(sum_over_ranks(writer.damaged), 0);
-    EXPECT_EQ(sum_over_ranks(writer.arrived), objects * size());
+    EXPECT_EQ(sum_over_ranks(writer.arrived), guarded_objects * size());
     EXPECT_EQ(writer.report.verified, 1);
     expect_within_bound(writer.report);
   }

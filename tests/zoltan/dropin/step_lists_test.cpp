@@ -87,12 +87,12 @@ Lists random_lists(std::uint64_t number, bool in_blocks) {
   return lists;
 }
 
-int bytes_of(ZOLTAN_ID_TYPE gid) { return static_cast<int>(8 + gid % 90); }
+int step_bytes_of(ZOLTAN_ID_TYPE gid) { return static_cast<int>(8 + gid % 90); }
 
 /// Keeps its objects by global id and writes down what it is called with.
-class Client : public ObjectClient {
+class StepClient : public ObjectClient {
  public:
-  Client(const char* method, const char* callbacks, const char* memory)
+  StepClient(const char* method, const char* callbacks, const char* memory)
       : ObjectClient({{"MIGRATE_METHOD", method},
                       {"MIGRATE_CALLBACKS", callbacks},
                       {"MIGRATE_MEMORY", memory}},
@@ -103,7 +103,7 @@ class Client : public ObjectClient {
            int* import_procs, int* import_parts, int exports, ZOLTAN_ID_PTR export_gids,
            ZOLTAN_ID_PTR export_lids, int* export_procs, int* export_parts, int* code) {
           *code = ZOLTAN_OK;
-          static_cast<Client*>(data)->mids.emplace_back(
+          static_cast<StepClient*>(data)->mids.emplace_back(
               list_of(imports, import_gids, import_lids, import_procs, import_parts),
               list_of(exports, export_gids, export_lids, export_procs, export_parts));
         },
@@ -122,9 +122,9 @@ class Client : public ObjectClient {
   std::vector<ZOLTAN_ID_TYPE> unpacked;
 
  private:
-  int size_of(Id gid, Id) override { return bytes_of(gid); }
+  int size_of(Id gid, Id) override { return step_bytes_of(gid); }
   void pack(Id gid, Id, int, int, char* to) override {
-    std::memset(to, static_cast<int>(gid), static_cast<std::size_t>(bytes_of(gid)));
+    std::memset(to, static_cast<int>(gid), static_cast<std::size_t>(step_bytes_of(gid)));
   }
   void unpack(Id gid, int, char*) override { unpacked.push_back(gid); }
 };
@@ -165,8 +165,8 @@ TEST_P(StepLists, OfOneStepAreThoseOfStockZoltan) {
                    std::to_string(static_cast<int>(given)));
       const Lists lists = random_lists(number, number % 2 == 0);
       const bool imports = given != Given::exports, exports = given != Given::imports;
-      Client stock("ZOLTAN", "HOLD", "4M"), steps(GetParam(), "STEPS", "4M");
-      for (Client* const client : {&stock, &steps})
+      StepClient stock("ZOLTAN", "HOLD", "4M"), steps(GetParam(), "STEPS", "4M");
+      for (StepClient* const client : {&stock, &steps})
         EXPECT_TRUE(all_ranks(client->migrate(when(imports, lists.imports),
                                               when(exports, lists.exports)) == ZOLTAN_OK));
       ASSERT_EQ(stock.mids.size(), 1U);
@@ -188,7 +188,7 @@ TEST_P(StepLists, OfManyStepsAreInTheOrderOfTheCaller) {
                    std::to_string(static_cast<int>(given)));
       const Lists lists = random_lists(number, number % 2 == 0);
       const bool exports = given == Given::exports;
-      Client steps(GetParam(), "STEPS", "1K");
+      StepClient steps(GetParam(), "STEPS", "1K");
       EXPECT_TRUE(all_ranks(
           steps.migrate(when(!exports, lists.imports), when(exports, lists.exports)) == ZOLTAN_OK));
       List in, out;
