@@ -12,19 +12,19 @@ enum Entry { dtype, ctxt, m, n, mb, nb, rsrc, csrc, lld, entries };
 constexpr int dense_matrix = 1;
 
 template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
+[[noreturn]] void refuse_descriptor(const Parts&... parts) {
   throw Error(ErrorCode::invalid_argument, invalid("ScaLAPACK descriptor: ", parts...).text);
 }
 
 void check_leading_dimension(int leading_dimension) {
   if (leading_dimension < 1)
-    refuse("leading dimension LLD = ", leading_dimension,
-           " must be at least 1, and at least the rank's local rows");
+    refuse_descriptor("leading dimension LLD = ", leading_dimension,
+                      " must be at least 1, and at least the rank's local rows");
 }
 
 int as_integer(std::int64_t value, const char* what) {
   if (value > std::numeric_limits<int>::max())
-    refuse(what, " = ", value, " does not fit ScaLAPACK's 32-bit integers");
+    refuse_descriptor(what, " = ", value, " does not fit ScaLAPACK's 32-bit integers");
   return static_cast<int>(value);
 }
 
@@ -33,11 +33,12 @@ int as_integer(std::int64_t value, const char* what) {
 BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
                            IndexOrder rank_order) {
   if (descriptor.size() != entries)
-    refuse("it has ", descriptor.size(), " integers, but a dense array has 9");
+    refuse_descriptor("it has ", descriptor.size(), " integers, but a dense array has 9");
   if (descriptor[dtype] != dense_matrix)
-    refuse("DTYPE = ", descriptor[dtype],
-           " is not 1, a dense block-cyclic array; band descriptors (501, 502) are not layouts of "
-           "a whole array");
+    refuse_descriptor(
+        "DTYPE = ", descriptor[dtype],
+        " is not 1, a dense block-cyclic array; band descriptors (501, 502) are not layouts of "
+        "a whole array");
   check_leading_dimension(descriptor[lld]);
   return {{descriptor[m], descriptor[n]},
           {descriptor[mb], descriptor[nb]},
@@ -48,7 +49,7 @@ BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int g
 
 ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int leading_dimension) {
   if (layout.dimensions() != 2)
-    refuse("it describes two dimensions, the layout has ", layout.dimensions());
+    refuse_descriptor("it describes two dimensions, the layout has ", layout.dimensions());
   check_leading_dimension(leading_dimension);
   const Dimension& rows = layout.dimension(0);
   const Dimension& columns = layout.dimension(1);

@@ -10,11 +10,11 @@ namespace valet::plan {
 namespace {
 
 /// What one rank sends all others.
-struct Description {
+struct MapDescription {
   layout::CyclicDistribution distribution;
   std::int64_t detail = 0;
 };
-static_assert(sizeof(Description) == 5 * sizeof(std::int64_t));
+static_assert(sizeof(MapDescription) == 5 * sizeof(std::int64_t));
 
 /// Blocks on every rank at the end.
 Array<std::uint64_t> lengths_after(const mpi::Channel& channel, Ledger& ledger,
@@ -74,8 +74,8 @@ void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layou
                     std::uint64_t detail, Vector<mpi::SparseCount>& received) {
   const int ranks = channel.size();
   const int self = channel.rank();
-  Array<Description> all(ledger, static_cast<std::size_t>(ranks));
-  const Description own{mine, static_cast<std::int64_t>(detail)};
+  Array<MapDescription> all(ledger, static_cast<std::size_t>(ranks));
+  const MapDescription own{mine, static_cast<std::int64_t>(detail)};
   mpi::gather_everywhere(channel, std::as_bytes(std::span(&own, 1)),
                          std::as_writable_bytes(std::span(all)));
   // All blocks in a row are cut by the ranks before and by the ranks after: adjacent pieces belong
@@ -91,7 +91,7 @@ void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layou
   const auto for_each = [&](auto&& action) {
     std::int64_t start = 0;
     for (int rank = 0; rank < ranks; ++rank) {
-      const Description& sender = all[static_cast<std::size_t>(rank)];
+      const MapDescription& sender = all[static_cast<std::size_t>(rank)];
       const std::int64_t end = start + sender.distribution.count;
       const std::int64_t count = layout == MapLayout::cyclic
                                      ? sender.distribution.count_of(self, ranks)

@@ -15,7 +15,7 @@ constexpr int most_rounds = 16;
 /// Another round must be worth it: it halves what is above the mean where it can do anything.
 constexpr double least_gain = 1e-3;
 
-Diagnostic no_memory(std::size_t parts) {
+Diagnostic no_memory_for_parts(std::size_t parts) {
   return {ErrorCode::out_of_memory,
           "no memory to add up the weights of " + std::to_string(parts) + " parts"};
 }
@@ -45,7 +45,7 @@ Dealing::Dealing(const mpi::Channel& communicator, Ledger& ledger, int parts, do
   const auto count = static_cast<std::size_t>(parts);
   mpi::agree(communicator,
              detail::unless_out_of_memory([&] { loads_ = Array<double>(ledger, count); },
-                                          [&] { return no_memory(count); }));
+                                          [&] { return no_memory_for_parts(count); }));
 }
 
 double Dealing::imbalance(const Objects& units, std::span<const int> part_of) {
@@ -107,7 +107,7 @@ double Dealing::deal(const PartsOfUnits& parts, double tolerance) {
   std::optional<Tables> tables;
   mpi::agree(communicator_,
              detail::unless_out_of_memory([&] { tables.emplace(ledger_, loads_.size()); },
-                                          [&] { return no_memory(loads_.size()); }));
+                                          [&] { return no_memory_for_parts(loads_.size()); }));
   for (const double movable : {0.5, 1.0}) {
     movable_ = movable;
     double before = 2 * reached;
