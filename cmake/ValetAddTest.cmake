@@ -41,6 +41,8 @@ function(valet_add_test)
   set(others "${arg_SOURCES}")
   list(FILTER others EXCLUDE REGEX "_test\\.cpp$")
   foreach(source IN LISTS others)
+    # It may replace functions that tests call.
+    set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     # A source of the product, of which clang-tidy reads the flags but not what GCC precompiled.
     if(IS_ABSOLUTE "${source}")
       set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
@@ -118,10 +120,16 @@ function(valet_add_test_program target)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>")
   # Compiled once and run once: compiling is most of the time, and the library keeps its own level.
   target_compile_options(
-    ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-O1>")
+    ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-Og>")
   # With sanitizers, Kokkos' templates take twice as long to optimise, and these tests run for seconds.
   if(VALET_SANITIZE AND "${arg_LIBRARIES}" STREQUAL "Valet::kokkos")
     target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0>")
+  endif()
+  # Tests of a few files at a time are one translation unit, so that templates which they share are instantiated
+  # once; with -Og, this halves the time to compile them. So no two files of a program may have the same names, not
+  # even in anonymous namespaces. Not for compilers for devices, where kernels are most of the time.
+  if(NOT arg_OWN_PROGRAM AND NOT "${Kokkos_DEVICES}" MATCHES "CUDA|HIP|SYCL")
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
   valet_precompile_test_headers(${target} ${arg_LIBRARIES})
   if(arg_RANKS)
