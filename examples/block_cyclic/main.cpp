@@ -5,12 +5,11 @@
 // consumers redistribute it as whole columns inside the memory it occupies. Each element is its
 // global index, so every rank can check what it has.
 
+#include "options.hpp"
 #include "output.hpp"
-#include "support/command_line.hpp"
 #include "support/launch.hpp"
 #include <valet/valet.hpp>
 
-#include <CLI/CLI.hpp>
 #include <mpi.h>
 
 #include <algorithm>
@@ -126,11 +125,7 @@ bool hand_over(const Options& options, MPI_Comm communicator) {
 /// @return The exit code of the program: 0, 1 for a wrong result or a failure, 2 for bad input.
 int run(int argc, char** argv, bool prints) {
   Options options;
-  CLI::App app(
-      "Passes a matrix from one process grid to another. Start it on 7 ranks with mpirun.");
-  add_options(app, options);
-  if (const auto exit_code = example::parse(app, argc, argv, prints, "block_cyclic", [] {}))
-    return *exit_code;
+  if (const auto exit_code = read_options(argc, argv, prints, options)) return *exit_code;
   const int ranks = example::size_of(MPI_COMM_WORLD);
   if (ranks != producers + consumers) {
     if (prints)

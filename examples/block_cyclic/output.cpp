@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.hpp"
 
-#include "support/command_line.hpp"
-
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -26,20 +25,6 @@ class File {
 };
 
 }  // namespace
-
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("--rows", options.rows, "number of rows of the matrix")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--columns", options.columns, "number of columns of the matrix")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--memory", options.memory,
-                 "memory budget per rank in bytes (suffix K, M or G allowed)")
-      ->check(example::accepted_by(valet::parse_bytes))
-      ->capture_default_str();
-  app.add_option("--output", options.output, "directory for the CSV files")->capture_default_str();
-}
 
 void write_blocks(const std::filesystem::path& directory,
                   const std::vector<std::pair<std::string, valet::GridLayout>>& layouts) {

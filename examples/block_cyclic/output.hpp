@@ -3,9 +3,6 @@
 
 #include <valet/valet.hpp>
 
-#include <CLI/CLI.hpp>
-
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -15,15 +12,6 @@ namespace block_cyclic {
 
 /// The order of all local arrays.
 constexpr valet::IndexOrder order = valet::IndexOrder::column_major;
-
-struct Options {
-  std::int64_t rows = 1200;
-  std::int64_t columns = 900;
-  std::string memory = "1M";
-  std::filesystem::path output = ".";
-};
-
-void add_options(CLI::App& app, Options& options);
 
 /// blocks.csv: a line for each block of each layout, with the rank that owns it. Local.
 /// @throws std::runtime_error when the file cannot be written.
