@@ -128,9 +128,6 @@ class TracedBlocks {
   Valet_Storage* const in_c_ = Valet_Storage_create();
 };
 
-constexpr Method all_methods[] = {Method::stream, Method::direct, Method::phased, Method::cyclic,
-                                  Method::automatic};
-
 std::vector<Options> all_options() {
   std::vector<Options> all;
   for (const Method method : all_methods)

@@ -86,9 +86,6 @@ class ArenaBlocks {
   std::optional<RaggedStorage> storage_;  ///< made before memory is refused
 };
 
-constexpr Method ragged_methods[] = {Method::stream, Method::direct, Method::phased, Method::cyclic,
-                                     Method::automatic};
-
 Options options_of(Method method) {
   return {.budget_bytes = method == Method::direct ? std::size_t{4} << 20 : std::size_t{40'000},
           .method = method};
@@ -131,7 +128,7 @@ TEST(RefusedAllocation, EndsLargeMapsOfRaggedBlocksOnAllRanks) {
 // A plan that could not be executed can be executed when there is memory.
 TEST(RefusedAllocation, LeavesAPlanOfRaggedBlocksThatCanBeExecuted) {
   ArenaBlocks blocks(300, Arenas::two);
-  for (const Method method : ragged_methods) {
+  for (const Method method : all_methods) {
     SCOPED_TRACE(to_string(method));
     bool goes_on = true;
     for (long long n = 1; goes_on && !::testing::Test::HasFailure(); ++n) {

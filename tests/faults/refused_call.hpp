@@ -12,6 +12,9 @@
 
 namespace valet::test {
 
+inline constexpr Method all_methods[] = {Method::stream, Method::direct, Method::phased,
+                                         Method::cyclic, Method::automatic};
+
 /// A call and what must be true of its data.
 struct RefusedCall {
   std::function<void(MPI_Comm)> call;
