@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array packing_methods{Method::stream, Method::phased, Method::cyclic,
                                      Method::direct};
-constexpr std::size_t block_bytes = 16;  ///< a byte, padding, eight bytes
+constexpr std::size_t padded_block_bytes = 16;  ///< a byte, padding, eight bytes
 
 /// What a pack does with the seven bytes of padding.
 enum class Padding {
@@ -31,7 +31,7 @@ class Blocks {
  public:
   static constexpr std::uint64_t slots = 400, count = 250;
 
-  explicit Blocks(Padding padding) : padding_(padding), bytes_(slots * block_bytes) {
+  explicit Blocks(Padding padding) : padding_(padding), bytes_(slots * padded_block_bytes) {
     // The padding of a slot is that of its rank, or that of the block where it moves along.
     std::memset(bytes_.data(), 17 * (rank() + 1), bytes_.size());
     for (std::uint64_t slot = 0; slot < count; ++slot) {
@@ -41,17 +41,18 @@ class Blocks {
       ranks.push_back(static_cast<int>((slot * 2654435761U >> 9) % static_cast<unsigned>(size())));
     }
     functions.pack = [this](SlotSpan list, std::byte* packed) {
-      for (std::size_t k = 0; k < list.size(); ++k) pack(list[k], packed + k * block_bytes);
-      std::memset(packed + list.size() * block_bytes, 0, overrun);
+      for (std::size_t k = 0; k < list.size(); ++k) pack(list[k], packed + k * padded_block_bytes);
+      std::memset(packed + list.size() * padded_block_bytes, 0, overrun);
     };
     functions.unpack = [this](const std::byte* packed, SlotSpan list) {
-      for (std::size_t k = 0; k < list.size(); ++k) unpack(packed + k * block_bytes, list[k]);
+      for (std::size_t k = 0; k < list.size(); ++k)
+        unpack(packed + k * padded_block_bytes, list[k]);
     };
   }
 
   [[nodiscard]] Outcome migrate(const Options& options) {
     return outcome_of([&] {
-      const BlockStorage storage = custom_storage(slots, block_bytes, functions);
+      const BlockStorage storage = custom_storage(slots, padded_block_bytes, functions);
       report = valet::migrate(MPI_COMM_WORLD, storage, count, ranks, options);
     });
   }
@@ -76,11 +77,11 @@ class Blocks {
   static std::byte tag_of(std::uint64_t number) {
     return static_cast<std::byte>(number * 7 % 100 + number / 1000);
   }
-  std::byte* at(std::uint64_t slot) { return bytes_.data() + slot * block_bytes; }
+  std::byte* at(std::uint64_t slot) { return bytes_.data() + slot * padded_block_bytes; }
   void pack(std::uint64_t slot, std::byte* to) {
     const std::byte* const from = at(slot);
     if (padding_ == Padding::of_the_slot || padding_ == Padding::copied_both_ways)
-      std::memcpy(to, from, block_bytes);
+      std::memcpy(to, from, padded_block_bytes);
     if (padding_ == Padding::counted) to[3] = static_cast<std::byte>(++calls_);
     if (padding_ == Padding::of_the_rank) std::memset(to + 1, 50 + rank(), 7);
     if (padding_ == Padding::of_the_stack) copy_through_stack(from, to);
@@ -102,7 +103,7 @@ class Blocks {
   }
   void unpack(const std::byte* from, std::uint64_t slot) {
     const std::byte tag = forgets_tag ? at(slot)[0] : from[0];
-    if (padding_ == Padding::copied_both_ways) std::memcpy(at(slot), from, block_bytes);
+    if (padding_ == Padding::copied_both_ways) std::memcpy(at(slot), from, padded_block_bytes);
     at(slot)[0] = tag;
     std::memcpy(at(slot) + 8, from + 8, 8);
   }
