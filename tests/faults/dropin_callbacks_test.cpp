@@ -15,8 +15,8 @@ constexpr int objects_each = 12, object_size = 100;
 
 using Call = ObjectClient::Call;
 using enum ObjectClient::Call;
-constexpr std::array<const char*, all_calls> names{"size", "pack", "unpack", "pre",
-                                                   "mid",  "post", "free",   "memory"};
+constexpr std::array<const char*, ObjectClient::all_calls> names{
+    "size", "pack", "unpack", "pre", "mid", "post", "free", "memory"};
 
 /// MIGRATE_CALLBACKS and MIGRATE_METHOD, single or multi forms, stages with parts or without.
 struct Form {
@@ -111,7 +111,7 @@ class EveryCallback : public testing::TestWithParam<Form> {
 
 TEST_P(EveryCallback, EndsTheMigrationOnAllRanksAtEveryCall) {
   Client client(GetParam());
-  for (int failing = 0; failing < all_calls; ++failing) {
+  for (int failing = 0; failing < ObjectClient::all_calls; ++failing) {
     EXPECT_TRUE(all_ranks(client.migrate(in_size, 0, 0, false) == ZOLTAN_OK)) << "is well before";
     const bool is_used = client.called(static_cast<Call>(failing)) > 0;
     const int failures = fail_at_every_call(client, static_cast<Call>(failing));
