@@ -118,9 +118,9 @@ function(valet_add_test_program target)
   # For clang the list {1, 8} of sizes is one of ints whose sign changes; GCC leaves that out of
   # -Wconversion in C++. What we install is checked for it.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>")
-  # Compiled once and run once: compiling is most of the time, and the library keeps its own level.
-  target_compile_options(
-    ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-Og>")
+  # The library keeps its own level.
+  valet_quick_options(options)
+  target_compile_options(${target} PRIVATE "${options}")
   # With sanitizers, Kokkos' templates take twice as long to optimise, and these tests run for seconds.
   if(VALET_SANITIZE AND "${arg_LIBRARIES}" STREQUAL "Valet::kokkos")
     target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0>")

@@ -53,11 +53,19 @@ function(valet_precompile_headers target)
   endif()
 endfunction()
 
+# valet_quick_options(<variable>): options for what is compiled once and run once, where compiling is most of the time.
+# With -O3 templates take twice as long to compile. nvcc knows no -Og.
+function(valet_quick_options variable)
+  set(level -Og)
+  if("${CMAKE_CXX_COMPILER};${Kokkos_DEVICES}" MATCHES "nvcc|CUDA")
+    set(level -O1)
+  endif()
+  set(${variable} "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:${level}>" PARENT_SCOPE)
+endfunction()
+
 # valet_compile_quickly(<file>...): sources of this folder that read a command line or print, for which no user waits.
-# With -O3 the templates of CLI11 and nlohmann-json take twice as long to compile; precompiled headers are for -O3.
+# Precompiled headers are for -O3.
 function(valet_compile_quickly)
-  set_source_files_properties(
-    ${ARGN}
-    PROPERTIES COMPILE_OPTIONS "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-Og>"
-               SKIP_PRECOMPILE_HEADERS ON)
+  valet_quick_options(options)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${options}" SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
