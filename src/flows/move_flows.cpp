@@ -69,7 +69,8 @@ class plan::Executor {
       has_own_ = false;
       return;
     }
-    if (has_own_) return;
+    // execute() gives it back where the caller lends memory, which may then be refused.
+    if (has_own_ && state_.memory.scratch().size() >= bytes) return;
     own_origins_ = {};
     own_origins_ = Array<SlotIndex>(state_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
