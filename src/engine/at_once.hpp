@@ -41,8 +41,11 @@ class AtOnce {
   }
   /// Takes the receives back that are posted: the ranks have agreed not to send.
   void withdraw() {
-    for (MPI_Status status; posted_ > 0; observer_.completed(&requests_[posted_], MPI_Status{}))
+    while (posted_ > 0) {
+      MPI_Status status;
       requests_.withdraw(--posted_, status);
+      observer_.completed(&requests_[posted_], MPI_Status{});  // nothing has arrived
+    }
   }
   /// Waits until all ranks have posted their receives, where no agreement has told. Collective.
   void meet() {

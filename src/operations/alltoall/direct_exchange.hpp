@@ -42,7 +42,7 @@ class DirectExchange {
   /// and lets arrive what comes, unless the own segment would have to give way to it. Local.
   /// @return Whether it did. If all ranks did, they need not meet again.
   bool expect() {
-    if (own_from_ != own_to_ && sent_[self_] > 0) return false;
+    if (moves_own_segment()) return false;
     prepare();
     return is_expecting_ = true;
   }
@@ -94,13 +94,14 @@ class DirectExchange {
     }
   }
 
+  [[nodiscard]] bool moves_own_segment() const { return own_from_ != own_to_ && sent_[self_] > 0; }
   void prepare() {
     std::byte* next = state_.memory.scratch().data();
     for_each_destination([&](std::size_t, std::size_t begin, std::size_t bytes) {
       std::memcpy(next, data() + begin, bytes);
       next += bytes;
     });
-    if (own_from_ != own_to_ && sent_[self_] > 0)
+    if (moves_own_segment())
       std::memmove(data() + own_to_, data() + own_from_, bytes_of(sent_[self_]));
     receive_all();
   }
