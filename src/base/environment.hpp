@@ -12,20 +12,25 @@ namespace valet::detail {
 
 /// All variables of the environment that Valet reads, the drop-in for Zoltan included: one process
 /// may use only a part of the library in an environment made for another.
-constexpr std::array<std::string_view, 16> variables{"VALET_DEVICE_MPI",
+constexpr std::array<std::string_view, 21> variables{"VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_CALLBACKS",
+                                                     "VALET_MIGRATE_EDGE_ORDER",
+                                                     "VALET_MIGRATE_GRANULARITY",
                                                      "VALET_MIGRATE_HEURISTIC",
                                                      "VALET_MIGRATE_KEEP_MEMORY",
                                                      "VALET_MIGRATE_MEMORY",
                                                      "VALET_MIGRATE_METHOD",
+                                                     "VALET_MIGRATE_ORDER",
                                                      "VALET_MIGRATE_PARKING",
                                                      "VALET_MIGRATE_PROGRESS",
                                                      "VALET_MIGRATE_REPORT",
                                                      "VALET_MIGRATE_SCHEDULER",
+                                                     "VALET_MIGRATE_SEED",
                                                      "VALET_MIGRATE_SHARE_MEMORY",
                                                      "VALET_MIGRATE_TRACE",
                                                      "VALET_MIGRATE_VERBOSE",
                                                      "VALET_MIGRATE_VERIFY",
+                                                     "VALET_MIGRATE_WHEN_INFEASIBLE",
                                                      "VALET_MODEL",
                                                      "VALET_PROGRESS"};
 

@@ -186,14 +186,17 @@ Balancer::Balancer(const mpi::Channel& communicator, Partitioner& partitioner, S
 
 /// A partitioner would deadlock or read beyond its arrays where ranks differ in the dimensions.
 /// @return Whether any rank has the flag.
-bool Balancer::look_at_objects(Objects& objects, bool flag) const {
+bool Balancer::look_at_objects(Objects& objects, Decision& decision, bool flag) const {
   objects.rank = communicator_.rank();
-  const std::optional<Diagnostic> mine =
-      look_at(sources, settings.balance_count, partitioner_.traits(), objects);
+  std::optional<Diagnostic> mine = settings.diagnostic();
+  if (!mine) mine = look_at(sources, settings.balance_count, partitioner_.traits(), objects);
   mpi::Agreement agreement;
   agreement.equal({"the number of coordinates of an object"}, objects.coordinates.size);
   agreement.equal({"the number of weights of an object"}, objects.weight_dimensions());
   agreement.equal({"the number of entries of a global id"}, objects.id_entries());
+  settings.join(agreement);
+  decision.is_reported = settings.is_reported;
+  agreement.largest(decision.is_reported);
   agreement.largest(flag);
   double coordinate = objects.largest_coordinate;
   double weight = objects.largest_weight;
@@ -291,7 +294,7 @@ void Balancer::choose_ranks(const Objects& objects, bool by_order, bool is_told_
                    std::negate<>());
     ask(objects, all, largest.back() > 0, is_told_more, decision);
   }
-  if (!has_parts() && decision.warning.empty() &&
+  if (!has_parts() && partitioner_.traits().knows_weights && decision.warning.empty() &&
       decision.after.weight >
           std::max(decision.before.weight, settings.imbalance_tolerance) + tolerated_excess)
     decision.warning = warning_of_worse(decision.before, decision.after);
@@ -366,6 +369,7 @@ RebalanceResult Balancer::move(Decision& decision, const Storage& storage, bool 
       if (may_grow) return grown_storage(communicator_, settings, room_for(plan, storage), storage);
     return storage;
   }();
+  if (settings.before_move) settings.before_move();
   const double moving = mpi::now();
   result.required_slots = plan.blocks_after();
   result.report = carry_out(plan, target, decision.ranks);
@@ -380,7 +384,8 @@ void Balancer::partition(Decision& decision) const {
   {  // What columns are staged in ends here, before blocks move.
     Objects objects;
     objects.count = decision.count;
-    const bool is_told_more = look_at_objects(objects, partitioner_.traits().is_told_more);
+    const bool is_told_more =
+        look_at_objects(objects, decision, partitioner_.traits().is_told_more);
     const Staging staging(decision.ledger, objects);
     const bool by_order = goes_by_order(objects, is_told_more);
     if (!by_order) allocate(decision);
@@ -394,7 +399,7 @@ void Balancer::evaluate(Decision& decision) const {
   Objects objects;
   objects.count = decision.count;
   // Who only looked at the ranks gets the slots of who did not.
-  if (look_at_objects(objects, decision.may_be_changed) && decision.order &&
+  if (look_at_objects(objects, decision, decision.may_be_changed) && decision.order &&
       !follows_order(decision))
     write_ranks(decision);
   const Staging staging(decision.ledger, objects);
@@ -432,31 +437,41 @@ RebalanceResult Balancer::migrate(Decision& decision, const RaggedStorage& stora
   return move(decision, storage);
 }
 
-RebalanceResult Balancer::rebalance(std::uint64_t count, const BlockStorage& storage) const {
+RebalanceResult Balancer::settle(Decision& decision, const BlockStorage& storage) const {
   const detail::MemoryReserve reserve;
-  Decision planned;
-  planned.count = count;
-  partition(planned);
   if (settings.when_infeasible == WhenInfeasible::refuse ||
-      !some_rank_lacks_slots(communicator_, planned.required_slots, storage))
-    return move(planned, storage);
+      !some_rank_lacks_slots(communicator_, decision.required_slots, storage))
+    return move(decision, storage);
   if (settings.when_infeasible == WhenInfeasible::grow)
-    return move(planned, grown_storage(communicator_, settings, planned.required_slots, storage));
-  write_ranks(planned);
-  repair(communicator_.get(), count, planned.ranks, storage.slots());
-  return migrate(planned, storage);
+    return move(decision, grown_storage(communicator_, settings, decision.required_slots, storage));
+  write_ranks(decision);
+  repair(communicator_.get(), decision.count, decision.ranks, storage.slots());
+  return migrate(decision, storage);
 }
 
-RebalanceResult Balancer::rebalance(std::uint64_t count, const RaggedStorage& storage) const {
+RebalanceResult Balancer::settle(Decision& decision, const RaggedStorage& storage) const {
   const detail::MemoryReserve reserve;
   if (settings.when_infeasible == WhenInfeasible::repair)
-    throw Error(ErrorCode::invalid_argument,
-                "RebalancerOptions::when_infeasible is repair, which counts slots and no bytes; "
-                "take refuse or grow for blocks of different sizes");
-  Decision planned;
-  planned.count = count;
-  partition(planned);
-  return move(planned, storage, settings.when_infeasible == WhenInfeasible::grow);
+    throw Error(
+        ErrorCode::invalid_argument,
+        "when_infeasible is repair, which counts slots and no bytes; take refuse or grow for "
+        "blocks of different sizes");
+  return move(decision, storage, settings.when_infeasible == WhenInfeasible::grow);
+}
+
+bool Balancer::changes_ranks(const Decision& decision) const {
+  bool changes = false;
+  if (decision.order)
+    decision.order->for_each_run([&](int rank, std::uint64_t, std::uint64_t) {
+      changes = changes || rank != communicator_.rank();
+    });
+  else
+    changes = std::ranges::any_of(std::span(decision.ranks.data(), decision.ranks.size()),
+                                  [&](int rank) { return rank != communicator_.rank(); });
+  mpi::Agreement agreement;
+  agreement.largest(changes);
+  agreement.run(communicator_, std::nullopt);
+  return changes;
 }
 
 }  // namespace valet::rebalance

@@ -27,6 +27,7 @@ struct VALET_EXPORT Decision : RebalanceResult {
   Ledger ledger;
   /// By arithmetic: then `ranks` are written when they are asked for.
   std::optional<OrderPartition> order;
+  bool is_reported = false;     ///< some rank writes a report of the migration [global]
   bool may_be_changed = false;  ///< the ranks have been given away to be changed [local]
   Array<int> ranks;             ///< one for each object
   Array<int> parts;             ///< likewise, where parts are not ranks
@@ -57,12 +58,15 @@ class VALET_EXPORT Balancer {
   /// Moves the objects as was decided; evaluates it first.
   RebalanceResult migrate(Decision& decision, const BlockStorage& storage) const;
   RebalanceResult migrate(Decision& decision, const RaggedStorage& storage) const;
-  /// Partitions and moves `count` objects, where need be with repair or growth in between.
-  RebalanceResult rebalance(std::uint64_t count, const BlockStorage& storage) const;
-  RebalanceResult rebalance(std::uint64_t count, const RaggedStorage& storage) const;
+  /// Moves the objects of a partition that nobody has changed, where need be after repair or
+  /// growth.
+  RebalanceResult settle(Decision& decision, const BlockStorage& storage) const;
+  RebalanceResult settle(Decision& decision, const RaggedStorage& storage) const;
+  /// Whether any object goes to another rank. Writes no ranks.
+  [[nodiscard]] bool changes_ranks(const Decision& decision) const;
 
  private:
-  bool look_at_objects(Objects& objects, bool flag) const;
+  bool look_at_objects(Objects& objects, Decision& decision, bool flag) const;
   void allocate(Decision& decision) const;
   void choose_ranks(const Objects& objects, bool by_order, bool is_told_more,
                     Decision& decision) const;

@@ -75,4 +75,14 @@ int PartRanks::rank_of(int part, std::uint64_t lot) const {
   return with_each + (part - each * with_each) / (each + 1);
 }
 
+int PartRanks::part_of(int rank) const {
+  if (first_part_.size() > 0) return first_part_[static_cast<std::size_t>(rank)];
+  int part = 0;
+  if (count_ < ranks_)  // the last one that begins at or before the rank
+    while (part + 1 < count_ && first_rank_of(part + 1) <= rank) ++part;
+  else
+    while (rank_of(part, 0) < rank) ++part;
+  return part;
+}
+
 }  // namespace valet::rebalance

@@ -32,6 +32,8 @@ class VALET_EXPORT PartRanks {
   [[nodiscard]] bool shares_ranks() const { return shares_ranks_; }
   /// @param lot  Any number: says which rank, where a part has several.
   [[nodiscard]] int rank_of(int part, std::uint64_t lot) const;
+  /// The first part of a rank; of one without parts, the part that begins behind it.
+  [[nodiscard]] int part_of(int rank) const;
 
  private:
   [[nodiscard]] int first_rank_of(int part) const;

@@ -59,6 +59,7 @@ struct PartitionerTraits {
   std::uint64_t largest_id = std::numeric_limits<std::uint32_t>::max();
   std::string one_weight = {};  ///< why it cannot balance counts as a second weight; empty: it can
   bool is_told_more = false;    ///< the application may have told it what is not here [local]
+  bool knows_weights = true;    ///< false: the application tells it weights that are not here
 };
 
 /// What a partitioner is given on a rank.

@@ -30,6 +30,10 @@ struct VALET_EXPORT Settings {
   std::function<BlockStorage(std::uint64_t required_slots)> grow;
   std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged;
   Options migration;
+  bool is_reported = false;  ///< whether this rank writes a report of the migration [local]
+  /// Called on all ranks when they have agreed on the plan, before a byte moves; may be collective
+  /// and throws on all ranks alike.
+  std::function<void()> before_move;
 
   /// What this rank can find wrong with them, if anything. Local.
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const;

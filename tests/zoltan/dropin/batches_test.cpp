@@ -4,7 +4,7 @@
 
 #include "dropin/batches.hpp"
 
-#include "dropin/parameters.hpp"
+#include "handle/parameters.hpp"
 #include "testing.hpp"
 
 namespace {

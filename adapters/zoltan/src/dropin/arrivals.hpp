@@ -32,7 +32,7 @@ inline storage::NodeWish node_wish(const Context& context, const ObjectList& exp
   storage::NodeWish node(context.ledger, exports.peers, imports.sources);
   room = 0;
   node.wish = held_page_bytes;
-  if (!context.parameters.share_memory) return node;
+  if (!context.parameters.options.share_memory) return node;
   const std::uint64_t segments = 1 + exports.peers.size();
   room = scratch.budget - std::min(scratch.budget, wish.besides);
   std::uint64_t unit = 1;  // of which segments are multiples
@@ -151,7 +151,7 @@ inline void receive_lists(Context& context, const ObjectList& exports, std::span
 /// How much has arrived of what rank 0 expects, where MIGRATE_PROGRESS asks for it: a bar on a
 /// terminal, a line at every tenth elsewhere.
 inline void show_progress(Context& context) {
-  if (!context.parameters.progress || context.channel.rank() != 0) return;
+  if (!context.parameters.progress.value_or(false) || context.channel.rank() != 0) return;
   context.progress = observe::ProgressBar({.title = "Zoltan migration: arrivals on rank 0",
                                            .total = context.report.bytes_imported,
                                            .bytes = true,

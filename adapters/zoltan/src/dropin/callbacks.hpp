@@ -5,9 +5,10 @@
 /// the single or the multi form and which of the forms with parts. Everything here is local.
 
 #include "base/diagnose.hpp"
-#include "base/memory_reserve.hpp"
 #include "batches.hpp"
-#include "handle_state.hpp"
+#include "handle/handle_state.hpp"
+#include "handle/object_ids.hpp"
+#include "handle/stage_callbacks.hpp"
 #include "pack_guard.hpp"
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
@@ -15,71 +16,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
-#include <new>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace valet::zoltan {
-
-/// Runs what may find no memory; the answer is agreed upon with the other ranks later.
-template <class Action>
-std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
-  return valet::detail::unless_out_of_memory(std::forward<Action>(action), [what] {
-    return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
-  });
-}
-
-/// NUM_GID_ENTRIES and NUM_LID_ENTRIES.
-struct EntryCounts {
-  int gid = 1;
-  int lid = 1;
-  [[nodiscard]] std::size_t bytes() const {
-    return sizeof(ZOLTAN_ID_TYPE) * static_cast<std::size_t>(gid + lid);
-  }
-};
-
-/// Global and local ids of objects consecutive; a view.
-struct ObjectIds {
-  ZOLTAN_ID_PTR gids = nullptr;
-  ZOLTAN_ID_PTR lids = nullptr;  ///< may be null where there are no local ids
-
-  [[nodiscard]] ZOLTAN_ID_PTR gid(const EntryCounts& entries, std::uint64_t k) const {
-    return gids + k * static_cast<std::uint64_t>(entries.gid);
-  }
-  [[nodiscard]] ZOLTAN_ID_PTR lid(const EntryCounts& entries, std::uint64_t k) const {
-    return entries.lid == 0 || lids == nullptr ? nullptr
-                                               : lids + k * static_cast<std::uint64_t>(entries.lid);
-  }
-  /// Copies the ids of object k to object `at` of others; local ids where those have some.
-  void copy(const EntryCounts& entries, std::uint64_t k, const ObjectIds& to,
-            std::uint64_t at) const {
-    std::copy_n(gid(entries, k), entries.gid, to.gid(entries, at));
-    if (ZOLTAN_ID_PTR const ids = to.lid(entries, at))
-      std::copy_n(lid(entries, k), entries.lid, ids);
-  }
-  /// "the export with global id 17".
-  [[nodiscard]] std::string named(const std::string& what, const EntryCounts& entries,
-                                  std::uint64_t k) const {
-    std::string text = what + " with global id";
-    for (int e = 0; e < entries.gid; ++e)
-      text.append(" ").append(std::to_string(gid(entries, k)[e]));
-    return text;
-  }
-  [[nodiscard]] ObjectIds from(const EntryCounts& entries, std::uint64_t k) const {
-    return {gid(entries, k), lid(entries, k)};
-  }
-};
-
-/// One of the lists that pre, mid and post get.
-struct MigrationList {
-  int count = -1;
-  ObjectIds ids;
-  int* procs = nullptr;
-  int* parts = nullptr;
-};
 
 /// Objects to be packed together: where each belongs in memory.
 struct PackBatch {
@@ -95,12 +36,9 @@ struct PackBatch {
 [[nodiscard]] constexpr int rounded_size(int size) { return (size + 7) & ~7; }
 constexpr int largest_size = 0x7FFFFFF8;
 
-class Callbacks {
+class Callbacks final : public StageCallbacks {
  public:
-  explicit Callbacks(Zoltan_Struct* zoltan) : zoltan_(zoltan) { read_all(); }
-
-  void set_entries(EntryCounts entries) { entries_ = entries; }
-  [[nodiscard]] const EntryCounts& entries() const { return entries_; }
+  explicit Callbacks(Zoltan_Struct* zoltan) : StageCallbacks(zoltan) { read_own(); }
 
   /// What is not registered and must be.
   [[nodiscard]] std::optional<Diagnostic> missing() const {
@@ -115,9 +53,6 @@ class Callbacks {
     if (unpack_.given() || unpack_multi_.given()) return std::nullopt;
     return must_register("ZOLTAN_UNPACK_OBJ_FN or ZOLTAN_UNPACK_OBJ_MULTI_FN");
   }
-  [[nodiscard]] bool has_pre() const { return pre_pp_.given() || pre_.given(); }
-  [[nodiscard]] bool has_mid() const { return mid_pp_.given() || mid_.given(); }
-  [[nodiscard]] bool has_post() const { return post_pp_.given() || post_.given(); }
   [[nodiscard]] bool has_memory() const { return memory_.given(); }
   [[nodiscard]] bool has_free() const { return free_.given(); }
   [[nodiscard]] bool has_count() const { return count_.given(); }
@@ -125,21 +60,6 @@ class Callbacks {
   /// OBJ_WEIGHT_DIM.
   [[nodiscard]] int object_weights() const { return object_weights_; }
   [[nodiscard]] bool unpacks_many() const { return unpack_multi_.given(); }
-
-  // Any of them may register others, which count from then on, as in stock Zoltan.
-  std::optional<Diagnostic> pre(const MigrationList& imports, const MigrationList& exports) {
-    return call_stage(pre_pp_, pre_, "PRE", imports, exports);
-  }
-
-  std::optional<Diagnostic> mid(const MigrationList& imports, const MigrationList& exports) {
-    last_code_ = ZOLTAN_OK;  // what came before the move does not count any more
-    mid_ran_ = true;
-    return call_stage(mid_pp_, mid_, "MID", imports, exports);
-  }
-
-  std::optional<Diagnostic> post(const MigrationList& imports, const MigrationList& exports) {
-    return call_stage(post_pp_, post_, "POST", imports, exports);
-  }
 
   /// Asks for the sizes of objects and rounds them up. `first` counts in the list of all, for
   /// messages.
@@ -237,86 +157,24 @@ class Callbacks {
 
   /// What guard bytes have taken at most, at a time.
   [[nodiscard]] std::uint64_t guard_bytes() const { return guard_bytes_; }
-  /// The warning, if any, that the last of the callbacks after the move came back with.
-  [[nodiscard]] int last_code() const { return last_code_; }
 
  private:
   [[nodiscard]] static Diagnostic must_register(const char* what) {
     return invalid("Must register a ", what, " function to migrate.");
   }
 
-  /// A callback that is registered with Zoltan.
-  template <class Function, ZOLTAN_FN_TYPE type>
-  struct OfZoltan : Registered<Function> {
-    void read(Zoltan_Struct* zoltan) {
-      ZOLTAN_VOID_FN* found = nullptr;
-      *this = {};
-      if (Zoltan_Get_Fn(zoltan, type, &found, &this->data) < 0) return;
-      this->function = reinterpret_cast<Function*>(found);
-    }
-  };
-
-  void read_all() {
-    const auto read = [this](auto&... callbacks) { (callbacks.read(zoltan_), ...); };
-    read(size_, size_multi_, pack_, pack_multi_, unpack_, unpack_multi_, pre_pp_, pre_, mid_pp_,
-         mid_, post_pp_, post_, count_, list_);
+  void read_again() override {
+    read_stages();
+    read_own();
+  }
+  void read_own() {
+    for_all([this](auto& callback) { callback.read(zoltan_); }, size_, size_multi_, pack_,
+            pack_multi_, unpack_, unpack_multi_, count_, list_);
     const HandleState own = handle_state_of(zoltan_);
     free_ = own.free_object;
     memory_ = own.memory;
     object_weights_ =
-        own.object_weights.value_or(handle_state_of(nullptr).object_weights.value_or(0));
-  }
-
-  /// The error code of a callback. What it throws counts as an error, too: other ranks wait.
-  template <class Call>
-  int code_of(Call&& call) {
-    int code = ZOLTAN_OK;
-    try {
-      const valet::detail::LeaveReserve leave;
-      call(&code);
-    } catch (...) {
-      code = keep_exception();
-    }
-    return code;
-  }
-
-  template <class Function, class... Arguments>
-  int call(const Registered<Function>& callback, Arguments... arguments) {
-    return code_of([&](int* code) { callback.function(callback.data, arguments..., code); });
-  }
-
-  /// Keeps the exception at hand.
-  int keep_exception() {
-    try {
-      throw;
-    } catch (const std::bad_alloc& error) {
-      thrown_ = error.what();
-      return ZOLTAN_MEMERR;
-    } catch (const std::exception& error) {
-      thrown_ = error.what();
-    } catch (...) {
-      thrown_.clear();
-    }
-    if (thrown_.empty()) thrown_ = "without a text";
-    return ZOLTAN_FATAL;
-  }
-
-  /// The error that the code of a function stands for, if any; object() names what it was about.
-  template <class Object>
-  [[nodiscard]] std::optional<Diagnostic> judge(int code, const char* function, Object&& object) {
-    if (code >= 0) return std::nullopt;
-    return failure(code, function, object());
-  }
-  static std::string no_object() { return {}; }
-
-  [[nodiscard]] Diagnostic failure(int code, const std::string& function,
-                                   const std::string& object = {}) {
-    std::string text = (thrown_.empty() ? "Error returned from " : "Exception thrown by ") +
-                       function + " function";
-    if (!object.empty()) text += " for " + object;
-    text += thrown_.empty() ? "." : ": " + thrown_;
-    thrown_.clear();
-    return {code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument, text};
+        std::clamp(followed_number(zoltan_, "OBJ_WEIGHT_DIM").value_or(0), 0, most_weights);
   }
 
   /// Adds what probably went wrong with an object that has not left yet, when mid has run: in
@@ -420,43 +278,15 @@ class Callbacks {
     return text;
   }
 
-  template <class WithParts, class Plain>
-  std::optional<Diagnostic> call_stage(WithParts& with_parts, Plain& plain, const char* stage,
-                                       const MigrationList& imports, const MigrationList& exports) {
-    const std::string name = std::string("ZOLTAN_") + stage + "_MIGRATE";
-    if (with_parts.given()) {
-      last_code_ = call(with_parts, entries_.gid, entries_.lid, imports.count, imports.ids.gids,
-                        imports.ids.lids, imports.procs, imports.parts, exports.count,
-                        exports.ids.gids, exports.ids.lids, exports.procs, exports.parts);
-      read_all();
-      if (last_code_ < 0) return failure(last_code_, name + "_PP_FN");
-    }
-    if (!plain.given()) return std::nullopt;
-    last_code_ =
-        call(plain, entries_.gid, entries_.lid, imports.count, imports.ids.gids, imports.ids.lids,
-             imports.procs, exports.count, exports.ids.gids, exports.ids.lids, exports.procs);
-    read_all();
-    return judge(last_code_, (name + "_FN").c_str(), no_object);
-  }
+  static constexpr int most_weights = 1024;
 
-  Zoltan_Struct* zoltan_;
-  EntryCounts entries_;
-  int last_code_ = ZOLTAN_OK;
   std::uint64_t guard_bytes_ = 0;
-  bool mid_ran_ = false;
-  std::string thrown_;  ///< by the last callback, if it threw
   OfZoltan<ZOLTAN_OBJ_SIZE_FN, ZOLTAN_OBJ_SIZE_FN_TYPE> size_;
   OfZoltan<ZOLTAN_OBJ_SIZE_MULTI_FN, ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE> size_multi_;
   OfZoltan<ZOLTAN_PACK_OBJ_FN, ZOLTAN_PACK_OBJ_FN_TYPE> pack_;
   OfZoltan<ZOLTAN_PACK_OBJ_MULTI_FN, ZOLTAN_PACK_OBJ_MULTI_FN_TYPE> pack_multi_;
   OfZoltan<ZOLTAN_UNPACK_OBJ_FN, ZOLTAN_UNPACK_OBJ_FN_TYPE> unpack_;
   OfZoltan<ZOLTAN_UNPACK_OBJ_MULTI_FN, ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE> unpack_multi_;
-  OfZoltan<ZOLTAN_PRE_MIGRATE_PP_FN, ZOLTAN_PRE_MIGRATE_PP_FN_TYPE> pre_pp_;
-  OfZoltan<ZOLTAN_PRE_MIGRATE_FN, ZOLTAN_PRE_MIGRATE_FN_TYPE> pre_;
-  OfZoltan<ZOLTAN_MID_MIGRATE_PP_FN, ZOLTAN_MID_MIGRATE_PP_FN_TYPE> mid_pp_;
-  OfZoltan<ZOLTAN_MID_MIGRATE_FN, ZOLTAN_MID_MIGRATE_FN_TYPE> mid_;
-  OfZoltan<ZOLTAN_POST_MIGRATE_PP_FN, ZOLTAN_POST_MIGRATE_PP_FN_TYPE> post_pp_;
-  OfZoltan<ZOLTAN_POST_MIGRATE_FN, ZOLTAN_POST_MIGRATE_FN_TYPE> post_;
   Registered<VALET_FREE_OBJ_FN> free_;
   Registered<VALET_MEMORY_FN> memory_;
   OfZoltan<ZOLTAN_NUM_OBJ_FN, ZOLTAN_NUM_OBJ_FN_TYPE> count_;

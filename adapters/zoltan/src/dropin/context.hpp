@@ -4,12 +4,12 @@
 #include "base/diagnose.hpp"
 #include "callbacks.hpp"
 #include "division.hpp"
+#include "handle/parameters.hpp"
 #include "lists.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "observe/progress.hpp"
 #include "observe/trace.hpp"
-#include "parameters.hpp"
 #include "workspace.hpp"
 #include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
@@ -109,10 +109,10 @@ inline std::optional<Diagnostic> check_everything(const Context& context, const 
   const MigrationParameters& parameters = context.parameters;
   const bool at_once =
       schedule::traits_of(*parameters.method).budget == schedule::BudgetRule::everything;
-  if (!at_once || bytes <= parameters.memory_bytes) return std::nullopt;
+  if (!at_once || bytes <= parameters.options.budget_bytes) return std::nullopt;
   return diagnose(ErrorCode::budget_too_small, "MIGRATE_METHOD ", name_of(parameters.method), " ",
                   does, " ", bytes, " bytes at once, but MIGRATE_MEMORY is ",
-                  parameters.memory_bytes, "; raise it or use STREAM");
+                  parameters.options.budget_bytes, "; raise it or use STREAM");
 }
 
 }  // namespace valet::zoltan

@@ -85,8 +85,8 @@ class EqualPieces {
 /// Communication with Limited Memory", IEEE TPDS 15(7), 2004, section 6.1. Local.
 class HeuristicDivision final : public Division {
  public:
-  HeuristicDivision(Heuristic heuristic, int rank)
-      : heuristic_(heuristic), random_(Options().phased.seed, static_cast<std::uint32_t>(rank)) {}
+  HeuristicDivision(const PhasedOptions& options, int rank)
+      : heuristic_(options.heuristic), random_(options.seed, static_cast<std::uint32_t>(rank)) {}
 
   void divide(const Demand& demand, std::span<std::uint64_t> shares) override {
     schedule::apportion(heuristic_, {demand.ready, demand.limit, pieces_.next(demand)}, random_,

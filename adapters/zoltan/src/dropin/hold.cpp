@@ -81,15 +81,15 @@ class HoldBatches {
     const std::size_t count = end_ - first_;
     ++context_.report.batches;
     const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
-    diagnostic_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first_),
-                                           exports_.destinations() + first_,
-                                           {batch_sizes_.data(), count},
-                                           {batch_offsets_.data(), count},
-                                           memory,
-                                           context_.parameters.verify ? &context_.ledger : nullptr},
-                                          sizes_.subspan(first_, count), batches_ > 1, first_,
-                                          context_.report.objects_packed);
-    if (context_.parameters.verify && !diagnostic_) add_checksums(memory);
+    diagnostic_ = context_.callbacks.pack(
+        {exports_.ids.from(context_.callbacks.entries(), first_),
+         exports_.destinations() + first_,
+         {batch_sizes_.data(), count},
+         {batch_offsets_.data(), count},
+         memory,
+         context_.parameters.options.verify ? &context_.ledger : nullptr},
+        sizes_.subspan(first_, count), batches_ > 1, first_, context_.report.objects_packed);
+    if (context_.parameters.options.verify && !diagnostic_) add_checksums(memory);
   }
 
   /// Its destinations.
@@ -406,7 +406,7 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
       for (std::uint64_t k = 0; k < imports.count; ++k)  // the marks have served
         imports.sizes[k] = plain_size(imports.sizes[k]);
       ranges = ranges_of_held(context.ledger, imports, held);
-      if (context.parameters.verify) received.emplace(context.ledger, imports.sources);
+      if (context.parameters.options.verify) received.emplace(context.ledger, imports.sources);
     });
   mpi::agree(context.channel, diagnostic);
   context.report.objects_sent = exports.count;

@@ -6,7 +6,7 @@
 /// unpacked. Both orders are stock Zoltan's.
 
 #include "base/diagnose.hpp"
-#include "callbacks.hpp"
+#include "handle/object_ids.hpp"
 #include "mpi/agreement.hpp"
 #include "transport.hpp"
 

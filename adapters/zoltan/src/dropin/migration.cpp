@@ -4,7 +4,9 @@
 #include "base/diagnose.hpp"
 #include "base/names.hpp"
 #include "context.hpp"
-#include "handle_state.hpp"
+#include "handle/handle_state.hpp"
+#include "handle/messages.hpp"
+#include "handle/structure.hpp"
 #include "list_layout.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -12,7 +14,6 @@
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
 #include "report.hpp"
-#include "zoltan_introspection.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
@@ -162,10 +163,12 @@ class Migration {
     same("NUM_LID_ENTRIES", callbacks_.entries().lid, number);
     same("MIGRATE_METHOD", *parameters_.method, parameter_value<Method>);
     same("MIGRATE_CALLBACKS", parameters_.callbacks, parameter_value<CallbackMode>);
-    same("MIGRATE_HEURISTIC", parameters_.heuristic, parameter_value<Heuristic>);
-    same("MIGRATE_SCHEDULER", parameters_.scheduler, parameter_value<Scheduler>);
-    same("MIGRATE_PARKING", parameters_.parking, number);
-    same("MIGRATE_VERIFY", parameters_.verify, mpi::yes_or_no);
+    same("MIGRATE_HEURISTIC", parameters_.options.phased.heuristic, parameter_value<Heuristic>);
+    same("MIGRATE_SCHEDULER", parameters_.options.phased.scheduler, parameter_value<Scheduler>);
+    same("MIGRATE_PARKING", parameters_.options.phased.parking, number);
+    same("MIGRATE_SEED", parameters_.options.phased.seed, number);
+    same("MIGRATE_EDGE_ORDER", parameters_.options.cyclic.edge_order, parameter_value<EdgeOrder>);
+    same("MIGRATE_VERIFY", parameters_.options.verify, mpi::yes_or_no);
   }
 
   /// What the ranks must know of each other before anything else, in one reduction.
@@ -175,12 +178,13 @@ class Migration {
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
     // What is kept was within the memory of the last migration. What is shared goes only together.
-    context_.workspace.keep_within(parameters_.memory_bytes);
-    bool keeps_too_much = ledger_.current_bytes() > parameters_.memory_bytes;
+    context_.workspace.keep_within(parameters_.options.budget_bytes);
+    bool keeps_too_much = ledger_.current_bytes() > parameters_.options.budget_bytes;
     ledger_.reset_peak();
     std::optional<Diagnostic> diagnostic;
     if (found.code < 0)
       diagnostic = Diagnostic{ErrorCode::internal, "stock Zoltan_Migrate moves no object"};
+    if (!diagnostic) diagnostic = without_meaning(zoltan_, ObjectKind::callbacks);
     if (!diagnostic) diagnostic = look_at_input();
 
     const UserLists& user = context_.user;
@@ -194,14 +198,14 @@ class Migration {
     agreed.counts_objects = parameters_.callbacks == CallbackMode::steps && callbacks_.has_count();
     if (agreed.counts_objects) object_count_.begin(callbacks_);
     agreed.report = !parameters_.report.empty();
-    agreed.trace = !parameters_.trace.empty();
-    agreed.smallest_memory = parameters_.memory_bytes;
+    agreed.trace = !parameters_.options.trace.empty();
+    agreed.smallest_memory = parameters_.options.budget_bytes;
     mpi::Agreement agreement;
     for (bool* const on_some_rank : {&agreed.with_parts, &agreed.pre, &agreed.mid, &agreed.post,
                                      &agreed.memory_fn, &agreed.report, &agreed.trace})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
-    bool keep_memory = parameters_.keep_memory;
+    bool keep_memory = parameters_.options.keep_memory;
     agreement.least(keep_memory);
     agreement.largest(keeps_too_much);
     // Where any rank's list is none they are announced: lists that look like one on some ranks
@@ -219,7 +223,7 @@ class Migration {
   /// All ranks record, or none.
   void begin_trace() {
     if (!context_.agreed.trace) return;
-    trace_.emplace(ledger_, channel_.rank(), parameters_.trace);
+    trace_.emplace(ledger_, channel_.rank(), parameters_.options.trace);
     context_.trace = observer_.trace = &trace_->trace();
     channel_.watch(&observer_);
     trace_->align(channel_);
@@ -353,7 +357,7 @@ class Migration {
   void reserve_matrix() {
     if (!parameters_.is_centralized()) return;
     context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
-    const std::size_t memory = parameters_.memory_bytes;
+    const std::size_t memory = parameters_.options.budget_bytes;
     const bool cyclic = parameters_.method == Method::cyclic;
     std::optional<Diagnostic> diagnostic;
     if (matrix_bytes() > memory)
@@ -370,14 +374,14 @@ class Migration {
     std::optional<Diagnostic> diagnostic = ask_sizes();
     reserve_matrix();
     const Scratch scratch = divide_scratch(
-        {parameters_.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
+        {parameters_.options.budget_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size(),
          parameters_.method == Method::direct, parameters_.has_phases()});
     context_.report.steps = 1;
     // A budget below what it takes to move anything at all.
     const std::uint64_t least = scratch.budget + transport_bytes();
     context_.report.budget_raised_bytes =
-        least - std::min<std::uint64_t>(least, parameters_.memory_bytes);
+        least - std::min<std::uint64_t>(least, parameters_.options.budget_bytes);
     if (parameters_.callbacks == CallbackMode::steps)
       migrate_in_steps(context_, exports_, sizes_, imports_, scratch, std::move(diagnostic));
     else
@@ -407,7 +411,7 @@ Valet_Migration_Report empty_report(const MigrationParameters& parameters, int r
   copy_text(name_of(parameters.method), report.method);
   copy_text(to_string(parameters.callbacks), report.callbacks);
   report.ranks = ranks;
-  report.budget_bytes = parameters.memory_bytes;
+  report.budget_bytes = parameters.options.budget_bytes;
   return report;
 }
 
@@ -452,7 +456,7 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
       keeps = migration.context().agreed.keep_memory;
     }
     if (keeps)
-      workspace.keep_within(parameters.memory_bytes);
+      workspace.keep_within(parameters.options.budget_bytes);
     else
       workspace.release();
   } catch (const std::exception& error) {

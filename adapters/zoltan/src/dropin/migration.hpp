@@ -2,8 +2,8 @@
 #pragma once
 
 #include "callbacks.hpp"
+#include "handle/parameters.hpp"
 #include "lists.hpp"
-#include "parameters.hpp"
 
 #include <optional>
 #include <span>

@@ -37,7 +37,7 @@ class ObjectCount {
     if (!context.agreed.counts_objects) return {};
     std::uint64_t after = 0;
     if (!failed_) failed_ = context.callbacks.count(after);
-    const bool is_error = context.parameters.verify;
+    const bool is_error = context.parameters.options.verify;
     if (is_error) mpi::agree(context.channel, failed_);
     std::array<std::uint64_t, 3> sums{before_, after, failed_ ? 1U : 0U};
     mpi::sum(context.channel, sums);
@@ -71,7 +71,8 @@ class LocalIdCheck {
   /// Before the first object is packed.
   [[nodiscard]] std::optional<Diagnostic> begin() {
     // Only objects that leave in different steps can be taken for others.
-    if (!context_.parameters.verify || !context_.callbacks.has_object_list() || exports_.count < 2)
+    if (!context_.parameters.options.verify || !context_.callbacks.has_object_list() ||
+        exports_.count < 2)
       return std::nullopt;
     return within_memory("the objects that MIGRATE_VERIFY lists", [&] {
       Array<std::uint64_t> listed;

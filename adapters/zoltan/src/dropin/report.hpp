@@ -2,30 +2,16 @@
 #pragma once
 
 #include "mpi/channel.hpp"
-#include "parameters.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <string>
 
 namespace valet::zoltan {
 
-/// In MPI_COMM_WORLD; 0 where MPI does not run.
-[[nodiscard]] int rank_in_world();
-/// On standard error, in the form of Zoltan's own messages, which is where its users look for them.
-void print_warning(const char* function, const std::string& text);
-void print_error(int rank, const char* function, const std::string& text);
-
-/// Where MIGRATE_VERBOSE asks for it: says who moves the objects, Valet or stock Zoltan, and how.
-/// Once, and again where that has changed; on rank 0 of the communicator of `zoltan`. Local.
-void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters);
-
 /// Sums the report over the ranks (times, peak and bound: their maxima), and appends it on rank 0
 /// as one line of JSON to the file of that rank. Collective; a file that cannot be written is a
 /// warning.
 void append_report(const mpi::Channel& channel, const std::string& path,
                    const Valet_Migration_Report& report);
-
-/// Prints the error that all ranks agreed upon: where it was found, and on rank 0. Local.
-void print_error_once(const mpi::Channel& channel, const char* function, const std::string& text);
 
 }  // namespace valet::zoltan

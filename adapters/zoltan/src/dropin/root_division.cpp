@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <tuple>
+#include <utility>
 
 namespace valet::zoltan {
 namespace {
@@ -24,11 +24,11 @@ constexpr std::size_t header_words = 2;  ///< what a rank sends first: limit, pi
 class CentralDivision final : public Division {
  public:
   /// @param sources  That this rank begins with.
-  CentralDivision(const mpi::Channel& channel, Ledger& ledger, Heuristic heuristic,
+  CentralDivision(const mpi::Channel& channel, Ledger& ledger, const PhasedOptions& options,
                   std::size_t sources, const MatrixRoom& room)
       : channel_(channel),
         ledger_(ledger),
-        heuristic_(heuristic),
+        heuristic_(options.heuristic),
         most_sources_(sources),
         own_(ledger),
         counts_(ledger, mpi::ranks_on_root(channel)),
@@ -40,7 +40,7 @@ class CentralDivision final : public Division {
     all_.reserve(room.pairs + header_words * counts_.size());
     credited_.reserve(room.widest);
     for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
-      random_.emplace_back(Options().phased.seed, rank);
+      random_.emplace_back(options.seed, rank);
   }
 
   /// Collective: on all ranks, those that want nothing included.
@@ -108,10 +108,11 @@ class CentralDivision final : public Division {
 class CyclicDivision final : public Division, private schedule::CyclicLink {
  public:
   CyclicDivision(const mpi::Channel& channel, Ledger& ledger, std::span<const Peer> sources,
-                 const MatrixRoom& room)
+                 const MatrixRoom& room, EdgeOrder edge_order)
       : channel_(channel),
         ledger_(ledger),
         sources_(sources),
+        edge_order_(edge_order),
         own_(ledger),
         counts_(ledger, mpi::ranks_on_root(channel)),
         all_(ledger),
@@ -176,8 +177,13 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
     for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
       for (int k = 0; k < counts_[rank]; k += 2, at += 2)
         edges_.push_back({static_cast<std::uint32_t>(all_[at]), rank, all_[at + 1]});
-    std::ranges::sort(edges_, {},
-                      [](const auto& each) { return std::tie(each.source, each.destination); });
+    const auto ranks = static_cast<std::uint32_t>(counts_.size());
+    std::ranges::sort(edges_, {}, [&](const schedule::TransferEntry& each) {
+      const std::uint32_t place = edge_order_ == EdgeOrder::ascending
+                                      ? each.destination
+                                      : (each.destination + ranks - each.source) % ranks;
+      return std::pair(each.source, place);
+    });
   }
 
   /// Finds what can begin at once, and sends every rank its part.
@@ -201,13 +207,14 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
   const mpi::Channel& channel_;
   Ledger& ledger_;
   std::span<const Peer> sources_;
+  EdgeOrder edge_order_;
   bool one_source_ = true;  ///< this step's
   bool stalled_ = false;    ///< the last step brought nobody anything
   Vector<std::uint64_t> own_;
   // On the root.
   Array<int> counts_;
   Vector<std::uint64_t> all_;
-  Vector<schedule::TransferEntry> edges_;  ///< by source, then destination
+  Vector<schedule::TransferEntry> edges_;  ///< by source, then as edge_order_ has it
   Array<std::uint32_t> first_edge_;        ///< for each rank
   schedule::CyclicScheduler scheduler_;
 };
@@ -227,12 +234,12 @@ std::unique_ptr<Division> make_division(Context& context, std::span<const Peer> 
   const MigrationParameters& parameters = context.parameters;
   if (parameters.method == Method::cyclic)
     return std::make_unique<CyclicDivision>(context.channel, context.ledger, sources,
-                                            context.matrix);
+                                            context.matrix, parameters.options.cyclic.edge_order);
   if (parameters.method != Method::phased) return std::make_unique<ProportionalDivision>();
-  if (parameters.scheduler == Scheduler::centralized)
-    return std::make_unique<CentralDivision>(context.channel, context.ledger, parameters.heuristic,
-                                             sources.size(), context.matrix);
-  return std::make_unique<HeuristicDivision>(parameters.heuristic, context.channel.rank());
+  if (parameters.options.phased.scheduler == Scheduler::centralized)
+    return std::make_unique<CentralDivision>(
+        context.channel, context.ledger, parameters.options.phased, sources.size(), context.matrix);
+  return std::make_unique<HeuristicDivision>(parameters.options.phased, context.channel.rank());
 }
 
 }  // namespace valet::zoltan

@@ -402,7 +402,8 @@ class StepLoop {
 
   [[nodiscard]] bool parks() const {
     return context_.parameters.parks() &&
-           schedule::parks_in(context_.report.steps + 1, context_.parameters.parking);
+           schedule::parks_in(context_.report.steps + 1,
+                              context_.parameters.options.phased.parking);
   }
 
   Context& context_;

@@ -166,15 +166,15 @@ class PackingSender final : public StepSender {
     }
     ++context_.report.batches;
     const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
-    diagnostic = context_.callbacks.pack({objects.ids,
-                                          objects.destinations,
-                                          {again_.data(), count},
-                                          {offsets_.data(), count},
-                                          memory,
-                                          context_.parameters.verify ? &context_.ledger : nullptr},
-                                         sizes_.subspan(first, count), true, first,
-                                         context_.report.objects_packed);
-    if (diagnostic || !context_.parameters.verify) return;
+    diagnostic = context_.callbacks.pack(
+        {objects.ids,
+         objects.destinations,
+         {again_.data(), count},
+         {offsets_.data(), count},
+         memory,
+         context_.parameters.options.verify ? &context_.ledger : nullptr},
+        sizes_.subspan(first, count), true, first, context_.report.objects_packed);
+    if (diagnostic || !context_.parameters.options.verify) return;
     for (std::uint64_t k = 0; k < count; ++k)
       checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
   }
@@ -227,7 +227,7 @@ class Steps {
               {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(), arrival_bytes(),
                false},
               own_steps_, all, [&] { finish_step(); });
-    if (!context_.parameters.verify) return;
+    if (!context_.parameters.options.verify) return;
     mpi::agree(context_.channel,
                sender_->checksums().compare(context_.channel, context_.ledger, *received_));
     context_.report.verified = 1;
@@ -335,7 +335,7 @@ class Steps {
     if (imports_.blocked)
       std::ranges::sort(ranges, {},
                         [&](const ArrivedRange& range) { return imports_.places[range.id]; });
-    if (context_.parameters.verify) add_checksums(*received_, imports_, ranges);
+    if (context_.parameters.options.verify) add_checksums(*received_, imports_, ranges);
     return unpack(context_, imports_, ranges);
   }
 

@@ -2,10 +2,13 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "dropin/lists.hpp"
+#include "handle/handle_state.hpp"
+#include "handle/messages.hpp"
+#include "lists/list_reader.hpp"
+#include "lists/slot_map.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
-#include "slot_map.hpp"
 #include "storage/guarded_backend.hpp"
 #include "storage/joined_backend.hpp"
 #include <valet/plan.hpp>
@@ -112,12 +115,6 @@ MigrationList as_migration_list(const PartitionList& list) {
           const_cast<int*>(list.parts)};
 }
 
-/// What moves along with the storage, on all ranks: a rank without slots has arrays without
-/// entries, which do not tell.
-struct MovedAlong {
-  std::optional<bool> parts, global_ids;
-};
-
 /// From the lists of all ranks to the map of this one.
 class ListReader {
  public:
@@ -147,7 +144,7 @@ class ListReader {
  private:
   [[nodiscard]] std::optional<Diagnostic> check() const {
     if (auto diagnostic = check_given()) return diagnostic;
-    if (call_.wrong_storage) return call_.wrong_storage;
+    if (call_.wrong) return call_.wrong;
     if (call_.occupied.map_size() > call_.slots)
       return invalid(call_.occupied.map_size(), " objects do not fit the ", call_.slots,
                      " slots of the storage; give the number of objects that it holds");
@@ -213,6 +210,8 @@ class ListReader {
     agreement.equal({.name = "ListOptions::parts", .text = mpi::is_given}, moved_along_.parts);
     agreement.equal({.name = "ListOptions::global_ids", .text = mpi::is_given},
                     moved_along_.global_ids);
+    moved_along_.is_reported = !call_.report.empty();
+    agreement.largest(moved_along_.is_reported);
     agreement.run(channel_, mine);
   }
 
@@ -253,12 +252,6 @@ class ListReader {
   MovedAlong moved_along_;
 };
 
-/// Whether the data is as it was when such an error is thrown.
-bool has_moved_nothing(ErrorCode code) {
-  return code != ErrorCode::corrupted && code != ErrorCode::mpi_failure &&
-         code != ErrorCode::internal && code != ErrorCode::callback_failed;
-}
-
 /// The arrays that move along with a storage.
 std::vector<Field> fields_along(const MovedAlong& moved, const ListOptions& options,
                                 int gid_words) {
@@ -268,16 +261,6 @@ std::vector<Field> fields_along(const MovedAlong& moved, const ListOptions& opti
     fields.push_back(
         field(options.global_ids, static_cast<std::size_t>(gid_words), "ListOptions::global_ids"));
   return fields;
-}
-
-BlockStorage joined(const BlockStorage& storage, const std::vector<Field>& fields) {
-  if (fields.empty()) return storage;
-  return storage::joined(storage, BlockStorage(fields));
-}
-RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fields) {
-  std::vector<Field> columns = storage.columns();
-  columns.insert(columns.end(), fields.begin(), fields.end());
-  return RaggedStorage(storage.fields(), columns);
 }
 
 /// Plans, and moves. @return The report of it.
@@ -307,7 +290,7 @@ ListMigration migrate_listed(MPI_Comm communicator, const PartitionLists& lists,
   call.ranks = channel->size();
   Ledger ledger;
   SlotMap map(ledger, call);
-  const MovedAlong along = ListReader(*channel, ledger, lists, call, map).run();
+  const MovedAlong along = read_lists(*channel, ledger, lists, call, map);
   channel.reset();  // the plan takes the place of the call
   ListMigration result;
   result.list_seconds = mpi::now() - start;
@@ -320,10 +303,38 @@ ListMigration migrate_listed(MPI_Comm communicator, const PartitionLists& lists,
     throw;
   }
   result.count = result.report.blocks_after;
+  if (along.is_reported) append_report(communicator, call.report, result.report);
   return result;
 }
 
-/// The blocks that a storage has room for in all of its arrays.
+/// The options with the parameters of a structure, if one is given.
+struct Obeyed {
+  explicit Obeyed(const ListOptions& given) : options(given) {
+    if (given.zoltan == nullptr) return;
+    const MigrationParameters parameters = parameters_of_storage(given.zoltan, given.migration);
+    options.migration = parameters.options;
+    report = parameters.report;
+    wrong = without_meaning(given.zoltan, ObjectKind::lists);
+    say_who_moves(given.zoltan, parameters, ObjectKind::lists);
+  }
+
+  ListOptions options;
+  std::string report;
+  std::optional<Diagnostic> wrong;
+};
+
+}  // namespace
+
+MovedAlong read_lists(const mpi::Channel& channel, Ledger& ledger, const PartitionLists& lists,
+                      const ListCall& call, SlotMap& map) {
+  return ListReader(channel, ledger, lists, call, map).run();
+}
+
+bool has_moved_nothing(ErrorCode code) {
+  return code != ErrorCode::corrupted && code != ErrorCode::mpi_failure &&
+         code != ErrorCode::internal && code != ErrorCode::callback_failed;
+}
+
 std::uint64_t slots_of(const RaggedStorage& storage) {
   std::uint64_t slots = std::numeric_limits<std::uint64_t>::max();
   for (const RaggedField& field : storage.fields()) slots = std::min(slots, field.block_capacity);
@@ -331,28 +342,44 @@ std::uint64_t slots_of(const RaggedStorage& storage) {
   return slots;
 }
 
-}  // namespace
+BlockStorage joined(const BlockStorage& storage, const std::vector<Field>& fields) {
+  if (fields.empty()) return storage;
+  return storage::joined(storage, BlockStorage(fields));
+}
+RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fields) {
+  std::vector<Field> columns = storage.columns();
+  columns.insert(columns.end(), fields.begin(), fields.end());
+  return RaggedStorage(storage.fields(), columns);
+}
 
 ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
                       const BlockStorage& storage, const ListOptions& options) {
   const valet::detail::MemoryReserve reserve;
-  ListCall call{.entries = {lists.gid_entries, lists.lid_entries},
-                .occupied = occupied,
-                .slots = storage.slots(),
-                .wrong_storage = storage::asked([&] { return storage.backend().diagnostic(); }),
-                .options = options};
-  return migrate_listed(communicator, lists, std::move(call), storage);
+  const Obeyed obeyed(options);
+  auto wrong = storage::asked([&] { return storage.backend().diagnostic(); });
+  return migrate_listed(communicator, lists,
+                        {.entries = {lists.gid_entries, lists.lid_entries},
+                         .occupied = occupied,
+                         .slots = storage.slots(),
+                         .wrong = wrong ? wrong : obeyed.wrong,
+                         .report = obeyed.report,
+                         .options = obeyed.options},
+                        storage);
 }
 
 ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists, std::uint64_t count,
                       const RaggedStorage& storage, const ListOptions& options) {
   const valet::detail::MemoryReserve reserve;
+  const Obeyed obeyed(options);
   const Occupied occupied(count);
-  ListCall call{.entries = {lists.gid_entries, lists.lid_entries},
-                .occupied = occupied,
-                .slots = slots_of(storage),
-                .options = options};
-  return migrate_listed(communicator, lists, std::move(call), storage);
+  return migrate_listed(communicator, lists,
+                        {.entries = {lists.gid_entries, lists.lid_entries},
+                         .occupied = occupied,
+                         .slots = slots_of(storage),
+                         .wrong = obeyed.wrong,
+                         .report = obeyed.report,
+                         .options = obeyed.options},
+                        storage);
 }
 
 }  // namespace valet::zoltan

@@ -5,7 +5,7 @@
 
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
-#include "dropin/callbacks.hpp"
+#include "handle/object_ids.hpp"
 #include <valet/detail/first_failure.hpp>
 #include <valet/ledger.hpp>
 #include <valet/plan.hpp>
@@ -17,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace valet::zoltan {
 
@@ -37,8 +38,9 @@ struct ListCall {
   int rank = 0;
   int ranks = 1;
   const Occupied& occupied;
-  std::uint64_t slots = 0;                       ///< of the storage
-  std::optional<Diagnostic> wrong_storage = {};  ///< what it says is wrong with itself
+  std::uint64_t slots = 0;               ///< of the storage
+  std::optional<Diagnostic> wrong = {};  ///< what was found wrong with the call already
+  std::string report = {};               ///< path of a file; empty: none [local]
   const ListOptions& options;
 };
 
@@ -106,6 +108,8 @@ class SlotMap {
   [[nodiscard]] std::span<const int> ranks() const { return {map_.data(), map_.size()}; }
   /// Frees the map.
   void release() { map_ = {}; }
+  /// Gives the map away.
+  [[nodiscard]] Array<int> take() { return std::move(map_); }
 
  private:
   static constexpr int unlisted = -1;

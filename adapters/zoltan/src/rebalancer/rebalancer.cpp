@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
+#include "handle/handle_state.hpp"
+#include "handle/messages.hpp"
 #include "mpi/channel.hpp"
 #include "rebalance/balancer.hpp"
-#include "zoltan_partition.hpp"
+#include "rebalancer/own_structure.hpp"
+#include "rebalancer/zoltan_partition.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <span>
@@ -39,14 +42,37 @@ const std::string& Partition::warning() const { return state_->warning; }
 std::uint64_t Partition::extra_bytes() const { return state_->ledger.peak_bytes(); }
 
 struct Rebalancer::State {
-  State(MPI_Comm user, const RebalancerOptions& options, rebalance::Settings settings)
-      : communicator(mpi::Channel::open(user)),
-        zoltan(communicator, options, settings),
-        balancer(communicator, zoltan, std::move(settings)) {}
+  State(MPI_Comm user, const RebalancerOptions& given, const rebalance::Settings& settings)
+      : options(given),
+        communicator(mpi::Channel::open(user)),
+        structure(communicator, given, settings),
+        zoltan(structure.get(), structure.setup()),
+        balancer(communicator, zoltan, settings) {}
 
+  /// With the parameters as they are now.
+  rebalance::Balancer& now() {
+    parameters = parameters_of_storage(structure.get(), options.migration, options.granularity,
+                                       options.when_infeasible);
+    take_parameters(parameters, balancer.settings);
+    zoltan.each_object(parameters.granularity == 1U);
+    return balancer;
+  }
+  /// Moves the objects of a decision by move(balancer).
+  template <class Move>
+  RebalanceResult carry_out(const rebalance::Decision& decision, Move&& move) {
+    rebalance::Balancer& with_parameters = now();
+    say_who_moves(structure.get(), parameters, ObjectKind::storage);
+    RebalanceResult result = move(with_parameters);
+    if (decision.is_reported) append_report(communicator.get(), parameters.report, result.report);
+    return result;
+  }
+
+  const RebalancerOptions options;
   mpi::Channel communicator;
+  OwnStructure structure;
   ZoltanPartition zoltan;
   rebalance::Balancer balancer;
+  MigrationParameters parameters;
 };
 
 Rebalancer::Rebalancer(MPI_Comm communicator, const RebalancerOptions& options) {
@@ -68,38 +94,51 @@ void Rebalancer::global_ids(ColumnSource source) {
   state_->balancer.sources.ids = std::move(source);
 }
 void Rebalancer::balance_count(bool balance) { state_->balancer.settings.balance_count = balance; }
-Zoltan_Struct* Rebalancer::handle() const { return state_->zoltan.handle(); }
+Zoltan_Struct* Rebalancer::handle() const {
+  state_->zoltan.is_told_more();
+  return state_->structure.get();
+}
 
 Partition Rebalancer::partition(std::uint64_t count) {
   const valet::detail::MemoryReserve reserve;
   auto partition = std::make_unique<Partition::State>();
   partition->count = count;
-  state_->balancer.partition(*partition);
+  state_->now().partition(*partition);
   return Partition(std::move(partition));
 }
 
-void Rebalancer::evaluate(Partition& partition) { state_->balancer.evaluate(*partition.state_); }
+void Rebalancer::evaluate(Partition& partition) { state_->now().evaluate(*partition.state_); }
 
 std::vector<std::uint64_t> Rebalancer::required_slots(const Partition& partition) const {
   return state_->balancer.required_slots(*partition.state_);
 }
 RaggedRoom Rebalancer::required_room(const Partition& partition,
                                      const RaggedStorage& storage) const {
-  return state_->balancer.required_room(*partition.state_, storage);
+  return state_->now().required_room(*partition.state_, storage);
 }
 
 RebalanceResult Rebalancer::migrate(Partition partition, const BlockStorage& storage) {
-  return state_->balancer.migrate(*partition.state_, storage);
+  return state_->carry_out(*partition.state_, [&](rebalance::Balancer& balancer) {
+    return balancer.migrate(*partition.state_, storage);
+  });
 }
 RebalanceResult Rebalancer::migrate(Partition partition, const RaggedStorage& storage) {
-  return state_->balancer.migrate(*partition.state_, storage);
+  return state_->carry_out(*partition.state_, [&](rebalance::Balancer& balancer) {
+    return balancer.migrate(*partition.state_, storage);
+  });
 }
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
-  return state_->balancer.rebalance(count, storage);
+  const Partition planned = partition(count);
+  return state_->carry_out(*planned.state_, [&](rebalance::Balancer& balancer) {
+    return balancer.settle(*planned.state_, storage);
+  });
 }
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const RaggedStorage& storage) {
-  return state_->balancer.rebalance(count, storage);
+  const Partition planned = partition(count);
+  return state_->carry_out(*planned.state_, [&](rebalance::Balancer& balancer) {
+    return balancer.settle(*planned.state_, storage);
+  });
 }
 
 }  // namespace valet::zoltan

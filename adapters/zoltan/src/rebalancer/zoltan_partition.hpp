@@ -7,30 +7,63 @@
 #include "mpi/channel.hpp"
 #include "rebalance/partitioner.hpp"
 #include "rebalance/settings.hpp"
-#include "zoltan_weights.hpp"
+#include "rebalancer/stock_lists.hpp"
+#include "rebalancer/zoltan_weights.hpp"
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
-#include <valet/zoltan/rebalancer.hpp>
 
 #include <zoltan.h>
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 namespace valet::zoltan {
 
-/// What the options say whatever the partitioner.
-[[nodiscard]] rebalance::Settings settings_of(const RebalancerOptions& options);
+/// How a structure is to partition. The same on all ranks, but for parts.local.
+struct PartitionSetup {
+  std::string method = "RCB";       ///< in upper case; BLOCK_CYCLIC, too, which Zoltan has not
+  std::uint64_t block_size = 1;     ///< of what is dealt in blocks
+  bool each_object = false;         ///< objects are given as they are, for Zoltan's own partition
+  bool keeps_planes = false;        ///< RCB_RECTILINEAR_BLOCKS
+  bool reduces_dimensions = false;  ///< REDUCE_DIMENSIONS
+  bool is_told_more = false;        ///< as PartitionerTraits has it [local]
+  bool tells_objects = false;       ///< the application answers queries for objects
+  bool tells_geometry = false;      ///< likewise for coordinates
+  rebalance::PartCounts parts = {};
+  std::span<const int> parts_before = {};  ///< of the objects, where the application gave them
+  StockLists* lists = nullptr;             ///< gets the lists, if they are wanted
+  const char* return_lists = "EXPORT";     ///< which ones; the exports are always among them
+
+  [[nodiscard]] bool deals_blocks() const { return method == "CYCLIC" || method == "BLOCK_CYCLIC"; }
+  /// Whether Zoltan has no method for it.
+  [[nodiscard]] bool is_own_order() const { return block_size > 1 || method == "BLOCK_CYCLIC"; }
+};
+
+/// What follows from the order of the objects alone, if anything.
+[[nodiscard]] std::optional<rebalance::OrderRule> order_rule_of(const PartitionSetup& setup,
+                                                                bool has_parameters);
+/// Whether there is such a method.
+[[nodiscard]] std::optional<Diagnostic> check_method(const std::string& method);
+/// For an agreement: the number of a method in upper case, and its name.
+[[nodiscard]] std::int64_t method_number(const std::string& method);
+[[nodiscard]] std::string method_name(std::int64_t number);
+/// Finds out whether MPI hands the six integers of a reduction to an operation of the application
+/// all at once. Zoltan_LB_Build_PartDist reads and writes six whatever it is given; an MPI may
+/// apply an operation to some at a time. Collective; a reduction.
+/// @return What is wrong, on all ranks, if anything.
+[[nodiscard]] std::optional<Diagnostic> check_whole_reductions(const mpi::Channel& communicator);
 
 class ZoltanPartition final : public rebalance::Partitioner {
  public:
-  /// Collective. @throws Error invalid_argument on all ranks alike.
-  ZoltanPartition(const mpi::Channel& communicator, const RebalancerOptions& options,
-                  const rebalance::Settings& settings);
+  /// Local. Sets parameters of the structure while it partitions: OBJ_WEIGHT_DIM, NUM_GID_ENTRIES,
+  /// NUM_LID_ENTRIES, RETURN_LISTS, KEEP_CUTS.
+  /// @param zoltan  Must outlive this.
+  ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup);
 
   [[nodiscard]] const rebalance::PartitionerTraits& traits() const override { return traits_; }
+  void is_told_more() { traits_.is_told_more = true; }
+  void each_object(bool each) { setup_.each_object = each; }
   /// In the ledger is what Zoltan takes, about, while it does.
   /// @return False also where Zoltan was not asked: for fewer than two objects a part where a rank
   ///         has several parts, which it may never finish.
@@ -40,35 +73,18 @@ class ZoltanPartition final : public rebalance::Partitioner {
   [[nodiscard]] std::optional<rebalance::Target> target_at(
       const rebalance::Point& before) const override;
 
-  /// For the application, which may tell Zoltan anything.
-  [[nodiscard]] Zoltan_Struct* handle() {
-    traits_.is_told_more = true;
-    return zoltan_.get();
-  }
-
  private:
-  struct Destroy {
-    void operator()(Zoltan_Struct* zoltan) const;
-  };
+  [[nodiscard]] std::optional<Diagnostic> set(const char* name, const std::string& value) const;
+  [[nodiscard]] std::optional<Diagnostic> prepare(const rebalance::PartRanks& part_ranks,
+                                                  const rebalance::Units& units) const;
+  void ask(const mpi::Channel& communicator, Ledger& ledger, const rebalance::PartRanks& part_ranks,
+           const ZoltanWeights& weights, std::span<int> ranks, std::span<int> parts);
 
-  [[nodiscard]] std::optional<Diagnostic> set(const std::string& name, const std::string& value);
-  [[nodiscard]] std::optional<Diagnostic> set_all(const RebalancerOptions& options,
-                                                  const rebalance::Settings& settings);
-  [[nodiscard]] std::optional<Diagnostic> set_user_parameter(const std::string& name,
-                                                             const std::string& value);
-
-  [[nodiscard]] std::optional<Diagnostic> check_parts(const rebalance::PartRanks& part_ranks) const;
-  void ask(const mpi::Channel& communicator, Ledger& ledger, const ZoltanWeights& weights,
-           std::span<int> ranks, std::span<int> parts);
-  [[nodiscard]] bool has_parts() const { return traits_.parts.are_given; }
-
-  std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
+  Zoltan_Struct* zoltan_;
+  PartitionSetup setup_;
   rebalance::PartitionerTraits traits_;
-  std::string method_;         ///< in upper case
-  bool bisects_;               ///< the method is RCB or RIB
-  bool follows_curve_;         ///< the method is HSFC
-  bool is_stock_;              ///< objects are given as they are, for Zoltan's own partition
-  bool keeps_planes_ = false;  ///< RCB_RECTILINEAR_BLOCKS
+  bool bisects_;        ///< the method is RCB or RIB
+  bool follows_curve_;  ///< the method is HSFC, in the coordinates that are given
 };
 
 }  // namespace valet::zoltan

@@ -25,6 +25,8 @@
 #include <span>
 #include <type_traits>
 
+struct Zoltan_Struct;
+
 namespace valet::zoltan {
 
 /// One of the lists that Zoltan_LB_Partition() returns: one entry per object. The caller owns the
@@ -70,6 +72,10 @@ struct ListOptions {
   /// gid_entries per slot, or empty: likewise receives the global id of the object in each slot.
   /// Not needed if ids are among the fields of the storage, which move anyway. [local]
   std::span<ZOLTAN_ID_TYPE> global_ids = {};
+  /// The structure that made the lists, or null. Its MIGRATE_* parameters apply: those set on it go
+  /// before `migration`, those set for NULL and in the environment count where `migration` has the
+  /// default. It is not otherwise looked at.
+  Zoltan_Struct* zoltan = nullptr;
 };
 
 /// Result of a migrate().

@@ -23,13 +23,21 @@
  *   from cycles and shifts between ranks: every rank receives from at most one rank and sends to at
  *   most one.
  * - MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
- * - MIGRATE_CALLBACKS: HOLD, STEPS. See Valet_Migrate().
+ * - MIGRATE_CALLBACKS: HOLD, STEPS. See Valet_Migrate(). Not for objects in slots.
  * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::Heuristic: how a rank with
  *   PHASED divides what it can take in a phase among its sources.
  * - MIGRATE_PARKING: 0, or k: in every k-th phase of PHASED, objects of ranks that expect more than
  *   they can take wait, packed, on ranks with scratch to spare.
  * - MIGRATE_SCHEDULER: DISTRIBUTED, CENTRALIZED: with PHASED, each rank divides for itself, or rank
  *   0 for all, which needs room for all pairs of ranks in its MIGRATE_MEMORY.
+ * - MIGRATE_SEED: 1; of the heuristics that choose at random.
+ * - MIGRATE_EDGE_ORDER: ASCENDING, ROTATED: with CYCLIC, the order in which a rank offers its
+ *   destinations to rank 0.
+ * - MIGRATE_ORDER: ANY, FILL, STABLE: which slots objects get. Only for objects in slots: attached
+ *   storage (valet::zoltan::Attached), the Rebalancer, lists.
+ * - MIGRATE_GRANULARITY: the most objects in a cell, 1 for each by itself. Only for attached
+ *   storage and the Rebalancer, as the next one.
+ * - MIGRATE_WHEN_INFEASIBLE: REFUSE, REPAIR, GROW: what happens if a partition does not fit.
  * - MIGRATE_SHARE_MEMORY: 1, 0: whether ranks of a node pack into shared memory, inside
  *   MIGRATE_MEMORY, if more moves than fits it at once or the neighbours are those of the last
  *   migration. Otherwise, or if the system does not permit it, packed objects are sent as messages.
@@ -123,6 +131,51 @@ VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
                                int* import_procs, int* import_to_part, int num_export,
                                ZOLTAN_ID_PTR export_global_ids, ZOLTAN_ID_PTR export_local_ids,
                                int* export_procs, int* export_to_part);
+
+/**
+ * Zoltan_LB_Partition() for a structure with attached storage, in any link order: see
+ * valet::zoltan::Attached. Without such storage it is Zoltan's own.
+ *
+ * Collective over zz's communicator. With AUTO_MIGRATE the objects are moved.
+ *
+ * @param zz                 Zoltan's structure.
+ * @param changes            Receives 1 if any object changes its rank or part, else 0. [global]
+ * @param num_gid_entries    Receives the entries of a global id.
+ * @param num_lid_entries    Receives the entries of a local id.
+ * @param num_import         Receives the number of imports; -1 for no list.
+ * @param import_global_ids  Receives the lists, as RETURN_LISTS determines; to be freed with
+ *                           Zoltan_LB_Free_Part(). Local ids are the old slots.
+ * @param import_local_ids   Likewise.
+ * @param import_procs       Likewise.
+ * @param import_to_part     Likewise.
+ * @param num_export         Receives the number of exports; -1 for no list.
+ * @param export_global_ids  As for imports.
+ * @param export_local_ids   Likewise.
+ * @param export_procs       Likewise.
+ * @param export_to_part     Likewise.
+ * @return ZOLTAN_OK; on an error of valet::zoltan::Attached::partition() ZOLTAN_FATAL or
+ *         ZOLTAN_MEMERR on all ranks, and the error is printed.
+ */
+VALET_EXPORT int Valet_LB_Partition(
+    struct Zoltan_Struct* zz, int* changes, int* num_gid_entries, int* num_lid_entries,
+    int* num_import, ZOLTAN_ID_PTR* import_global_ids, ZOLTAN_ID_PTR* import_local_ids,
+    int** import_procs, int** import_to_part, int* num_export, ZOLTAN_ID_PTR* export_global_ids,
+    ZOLTAN_ID_PTR* export_local_ids, int** export_procs, int** export_to_part);
+
+/** Zoltan_LB_Balance() likewise: Valet_LB_Partition() where parts are ranks. */
+VALET_EXPORT int Valet_LB_Balance(struct Zoltan_Struct* zz, int* changes, int* num_gid_entries,
+                                  int* num_lid_entries, int* num_import,
+                                  ZOLTAN_ID_PTR* import_global_ids, ZOLTAN_ID_PTR* import_local_ids,
+                                  int** import_procs, int* num_export,
+                                  ZOLTAN_ID_PTR* export_global_ids, ZOLTAN_ID_PTR* export_local_ids,
+                                  int** export_procs);
+
+/** Zoltan_Set_Param() with Valet's parameters, in any link order. Local.
+ * @param zz     Zoltan's structure; NULL sets the default of all, of MIGRATE_* only.
+ * @param name   Of the parameter, in upper or lower case.
+ * @param value  Likewise; "DEFAULT" takes it back.
+ * @return ZOLTAN_OK; ZOLTAN_WARN if the value or name is not known, which is printed. */
+VALET_EXPORT int Valet_Set_Param(struct Zoltan_Struct* zz, const char* name, const char* value);
 
 /** STEPS: this object has left the rank, and its memory can be reused. Called locally.
  * @param data             As registered.

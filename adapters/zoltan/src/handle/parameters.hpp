@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The MIGRATE_* parameters: names, checked values, and where a value comes from.
+/// The MIGRATE_* parameters: names, checked values, and where a value comes from. One table for
+/// objects behind callbacks, attached storage, lists and the Rebalancer.
 
 #include "schedule/methods.hpp"
 #include <valet/options.hpp>
+#include <valet/rebalance.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,25 +19,29 @@ namespace valet::zoltan {
 
 enum class CallbackMode { hold, steps };
 
+/// How the objects of a structure are reached.
+enum class ObjectKind : unsigned {
+  callbacks = 1,  ///< by the functions that pack and unpack them
+  storage = 2,    ///< in slots, partitioned and moved: attached storage, the Rebalancer
+  lists = 4,      ///< in slots, moved as lists have it
+};
+
 /// What one migration obeys.
 struct MigrationParameters {
-  std::optional<Method> method;  ///< none: stock Zoltan moves the objects
+  std::optional<Method> method;  ///< none: stock Zoltan moves objects behind callbacks
   CallbackMode callbacks = CallbackMode::hold;
-  std::size_t memory_bytes = std::size_t{4} << 20;
-  // For PHASED.
-  Heuristic heuristic = Options().phased.heuristic;
-  Scheduler scheduler = Options().phased.scheduler;
-  int parking = Options().phased.parking;  ///< at every so many phases; 0: never
-  bool verify = false;
-  bool progress = false;
-  bool verbose = false;      ///< says once who moves the objects
-  bool share_memory = true;  ///< inside a node
-  bool keep_memory = true;   ///< for the next migration
-  std::string report;        ///< path of a file; empty: none
-  std::string trace;         ///< likewise
+  Options options = {};          ///< all but the method
+  std::optional<bool> progress;  ///< whether rank 0 shows the progress
+  bool verbose = false;          ///< says once who moves the objects
+  std::string report;            ///< path of a file; empty: none
+  // For what moves in slots.
+  std::optional<std::uint64_t> granularity;
+  WhenInfeasible when_infeasible = WhenInfeasible::refuse;
 
   /// Whether objects may wait on ranks that do not unpack them.
-  [[nodiscard]] bool parks() const { return method == Method::phased && parking > 0; }
+  [[nodiscard]] bool parks() const {
+    return method == Method::phased && options.phased.parking > 0;
+  }
   /// Whether the objects move in phases, in HOLD too.
   [[nodiscard]] bool has_phases() const {
     return method && *method != Method::automatic && schedule::traits_of(*method).has_phases;
@@ -42,7 +49,7 @@ struct MigrationParameters {
   /// Whether rank 0 divides for all.
   [[nodiscard]] bool is_centralized() const {
     return method == Method::cyclic ||
-           (method == Method::phased && scheduler == Scheduler::centralized);
+           (method == Method::phased && options.phased.scheduler == Scheduler::centralized);
   }
 };
 
@@ -64,7 +71,7 @@ struct ParameterAnswer {
 /// Values that were given, as text; what was not given is left to the next table.
 class ParameterTable {
  public:
-  static constexpr std::size_t count = 13;
+  static constexpr std::size_t count = 18;
 
   /// Takes a value, after checking it; "DEFAULT" removes it. Names and values in upper or lower
   /// case, with white space around them. A refused value leaves the table as it was.
@@ -72,6 +79,14 @@ class ParameterTable {
 
   /// Overwrites what this table gives.
   void apply_to(MigrationParameters& parameters) const;
+  /// Puts `other` behind this table: takes from it what this one does not give.
+  void fall_back_to(const ParameterTable& other);
+  /// Leaves out what the caller's options give: what differs from the default there.
+  void leave_to(const MigrationParameters& options);
+
+  /// The first value, as "NAME = value", that says nothing about such objects; empty if there is
+  /// none.
+  [[nodiscard]] std::string without_meaning_for(ObjectKind kind) const;
 
  private:
   std::array<std::optional<std::string>, count> values_;

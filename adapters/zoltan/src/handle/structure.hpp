@@ -3,8 +3,10 @@
 
 /// What Valet must know of a Zoltan_Struct and Zoltan does not report.
 
-#include "callbacks.hpp"
+#include "handle/object_ids.hpp"
 #include <valet/mpi.hpp>
+
+#include <zoltan.h>
 
 namespace valet::zoltan {
 
@@ -12,6 +14,12 @@ namespace valet::zoltan {
 /// the structure, with the rank and the number of ranks behind it (Zoltan 3.83 and 3.90).
 /// @throws Error invalid_communicator where the members do not look like that. Local.
 [[nodiscard]] MPI_Comm communicator_of(const Zoltan_Struct* zoltan);
+
+/// Zoltan's own functions, whoever stands in front of them.
+/// @throws Error internal where there are none. Local.
+[[nodiscard]] decltype(&Zoltan_Migrate) stock_migrate();
+[[nodiscard]] decltype(&Zoltan_LB_Partition) stock_partition();
+[[nodiscard]] decltype(&Zoltan_LB_Balance) stock_balance();
 
 /// What a stock migration of nothing gives away.
 struct Probe {

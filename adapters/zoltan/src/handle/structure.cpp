@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "zoltan_introspection.hpp"
+#include "handle/structure.hpp"
 
 #include "mpi/family.hpp"
 #include <valet/error.hpp>
@@ -7,9 +7,15 @@
 #include <array>
 #include <cstring>
 #include <dlfcn.h>
+#include <string>
 
-// NOLINTNEXTLINE(clang-diagnostic-reserved-identifier,readability-identifier-naming): for ld
-extern "C" decltype(Zoltan_Migrate) __real_Zoltan_Migrate __attribute__((weak));
+// NOLINTBEGIN(clang-diagnostic-reserved-identifier,readability-identifier-naming): for ld
+extern "C" {
+__attribute__((weak)) decltype(Zoltan_Migrate) __real_Zoltan_Migrate;
+__attribute__((weak)) decltype(Zoltan_LB_Partition) __real_Zoltan_LB_Partition;
+__attribute__((weak)) decltype(Zoltan_LB_Balance) __real_Zoltan_LB_Balance;
+}
+// NOLINTEND(clang-diagnostic-reserved-identifier,readability-identifier-naming)
 
 namespace valet::zoltan {
 namespace {
@@ -79,11 +85,28 @@ void pack_nothing(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int, int, char*
 
 void unpack_nothing(void*, int, ZOLTAN_ID_PTR, int, char*, int* code) { *code = ZOLTAN_OK; }
 
-/// The stock function; nullptr where there is none.
-decltype(&Zoltan_Migrate) stock_migrate() {
-  // Behind the linker's --wrap, or else the next definition behind this library.
-  if (&__real_Zoltan_Migrate != nullptr) return &__real_Zoltan_Migrate;
-  return reinterpret_cast<decltype(&Zoltan_Migrate)>(dlsym(RTLD_NEXT, "Zoltan_Migrate"));
+/// Behind the linker's --wrap, else the next definition behind this library, else the first one:
+/// Zoltan's, where this library is not in front of it.
+template <class Function>
+Function* stock(Function* wrapped, Function* first, const char* name) {
+  if (wrapped != nullptr) return wrapped;
+#ifdef VALET_ZOLTAN_IS_STATIC
+  return first;
+#else
+  if (void* const next = dlsym(RTLD_NEXT, name)) return reinterpret_cast<Function*>(next);
+  static const Dl_info own = [] {
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(&communicator_of), &info);
+    return info;
+  }();
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<void*>(first), &found) != 0 && own.dli_fbase != found.dli_fbase)
+    return first;
+  throw Error(ErrorCode::internal,
+              std::string("no ") + name +
+                  " behind Valet; link or preload libvalet_zoltan.so in front of a shared Zoltan, "
+                  "or use valet_enable_zoltan() in CMake for a static one");
+#endif
 }
 
 }  // namespace
@@ -105,12 +128,18 @@ MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
   return head.communicator;
 }
 
+decltype(&Zoltan_Migrate) stock_migrate() {
+  return stock(&__real_Zoltan_Migrate, &Zoltan_Migrate, "Zoltan_Migrate");
+}
+decltype(&Zoltan_LB_Balance) stock_balance() {
+  return stock(&__real_Zoltan_LB_Balance, &Zoltan_LB_Balance, "Zoltan_LB_Balance");
+}
+decltype(&Zoltan_LB_Partition) stock_partition() {
+  return stock(&__real_Zoltan_LB_Partition, &Zoltan_LB_Partition, "Zoltan_LB_Partition");
+}
+
 Probe probe(Zoltan_Struct* zoltan, ObjectIds object) {
   auto* const stock = stock_migrate();
-  if (stock == nullptr)
-    throw Error(ErrorCode::internal,
-                "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "
-                "shared Zoltan, or use valet_enable_zoltan() in CMake for a static one");
   Probe result;
   const Borrowed application(zoltan);
   Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, report_entries, &result);

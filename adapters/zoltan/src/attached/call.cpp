@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attached/call.hpp"
+
+#include "base/diagnose.hpp"
+#include "handle/stage_callbacks.hpp"
+#include "lists/list_reader.hpp"
+#include "mpi/agreement.hpp"
+#include "rebalance/part_ranks.hpp"
+#include "rebalancer/own_structure.hpp"
+#include "rebalancer/queries.hpp"
+#include "storage/guarded_backend.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace valet::zoltan {
+namespace {
+
+/// As Zoltan takes them apart; ones that count are the same on all ranks.
+constexpr std::array agreed_parameters{
+    "AUTO_MIGRATE",      "RETURN_LISTS",          "LB_METHOD",
+    "IMBALANCE_TOL",     "OBJ_WEIGHT_DIM",        "NUM_GID_ENTRIES",
+    "NUM_LID_ENTRIES",   "NUM_GLOBAL_PARTS",      "KEEP_CUTS",
+    "REDUCE_DIMENSIONS", "RCB_RECTILINEAR_BLOCKS"};
+
+std::int64_t hash_of_followed(const Zoltan_Struct* zoltan) {
+  std::string all;
+  for (const char* const name : agreed_parameters)
+    all += followed_parameter(zoltan, name).value_or("DEFAULT") + '\n';
+  return static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1U);
+}
+
+PartitionSetup setup_of(const Zoltan_Struct* zoltan) {
+  const auto is_on = [zoltan](const char* name) {
+    return followed_number(zoltan, name).value_or(0) != 0;
+  };
+  PartitionSetup setup;
+  setup.method = followed_parameter(zoltan, "LB_METHOD").value_or("RCB");
+  setup.keeps_planes = is_on("RCB_RECTILINEAR_BLOCKS");
+  setup.reduces_dimensions = is_on("REDUCE_DIMENSIONS");
+  // Whatever it is: part sizes, fixed objects, parameters of a method.
+  setup.is_told_more = true;
+  setup.parts.global = followed_number(zoltan, "NUM_GLOBAL_PARTS");
+  setup.parts.local = followed_number(zoltan, "NUM_LOCAL_PARTS");
+  setup.parts.are_given = setup.parts.global || setup.parts.local;
+  return setup;
+}
+
+bool is_of_relations(const std::string& method) {
+  return method == "GRAPH" || method == "HYPERGRAPH" || method == "PARMETIS" || method == "JOSTLE";
+}
+
+/// The first of these that the application has registered, for an error.
+const char* function_for_packing(Zoltan_Struct* zoltan) {
+  constexpr std::array<std::pair<ZOLTAN_FN_TYPE, const char*>, 6> functions{
+      {{ZOLTAN_OBJ_SIZE_FN_TYPE, "ZOLTAN_OBJ_SIZE_FN"},
+       {ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE, "ZOLTAN_OBJ_SIZE_MULTI_FN"},
+       {ZOLTAN_PACK_OBJ_FN_TYPE, "ZOLTAN_PACK_OBJ_FN"},
+       {ZOLTAN_PACK_OBJ_MULTI_FN_TYPE, "ZOLTAN_PACK_OBJ_MULTI_FN"},
+       {ZOLTAN_UNPACK_OBJ_FN_TYPE, "ZOLTAN_UNPACK_OBJ_FN"},
+       {ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE, "ZOLTAN_UNPACK_OBJ_MULTI_FN"}}};
+  for (const auto& [type, name] : functions) {
+    ZOLTAN_VOID_FN* function = nullptr;
+    void* data = nullptr;
+    if (Zoltan_Get_Fn(zoltan, type, &function, &data) >= 0 && function != nullptr) return name;
+  }
+  return nullptr;
+}
+
+Columns::Numbers::size_type columns_of(const ColumnSource& source) {
+  return source ? source().size : 0;
+}
+
+}  // namespace
+
+ReturnLists return_lists_of(const Zoltan_Struct* zoltan) {
+  const std::string value = followed_parameter(zoltan, "RETURN_LISTS").value_or("ALL");
+  const auto has = [&](const char* word) { return value.find(word) != std::string::npos; };
+  if (value == "ALL" || (has("IMPORT") && has("EXPORT"))) return ReturnLists::all;
+  if (has("IMPORT")) return ReturnLists::imports;
+  if (has("EXPORT")) return ReturnLists::exports;
+  if (has("PART")) return ReturnLists::parts;
+  if (value == "NONE") return ReturnLists::none;
+  return value == "CANDIDATE_LISTS" ? ReturnLists::candidates : ReturnLists::all;
+}
+
+AttachedCall::AttachedCall(AttachedState& state) : state_(state) {
+  if (state.zoltan == nullptr)
+    throw Error(ErrorCode::invalid_argument,
+                "the Zoltan_Struct of this attached storage has been destroyed; attach the storage "
+                "to another one");
+  if (state.is_in_call) {
+    state.misuse = Diagnostic{ErrorCode::invalid_argument,
+                              "a callback of Zoltan's partitions, migrates, attaches or detaches; "
+                              "do that when the call has returned"};
+    throw Error(state.misuse->code, state.misuse->text);
+  }
+  state.is_in_call = true;
+  state.misuse.reset();
+  parameters_ = parameters_of_storage(state.zoltan, state.options.migration,
+                                      state.options.granularity, state.options.when_infeasible);
+  setup_ = setup_of(state.zoltan);
+}
+
+AttachedCall::~AttachedCall() { state_.is_in_call = false; }
+
+std::optional<Diagnostic> AttachedCall::check_storage() const {
+  return std::visit(
+      [](const auto& storage) -> std::optional<Diagnostic> {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(storage)>, BlockStorage>)
+          return storage::asked([&] { return storage.backend().diagnostic(); });
+        else
+          return std::nullopt;  // planning looks at it
+      },
+      state_.storage);
+}
+
+std::uint64_t AttachedCall::slots() const {
+  return std::visit(
+      [](const auto& storage) -> std::uint64_t {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(storage)>, BlockStorage>)
+          return storage.slots();
+        else
+          return slots_of(storage);
+      },
+      state_.storage);
+}
+
+/// What all calls ask of the attached storage and its structure.
+std::optional<Diagnostic> AttachedCall::check() const {
+  if (state_.is_ended)
+    return invalid(
+        "the storage that was attached to this Zoltan_Struct has ended; attach other storage, or "
+        "detach() it before it ends");
+  if (const char* const name = function_for_packing(state_.zoltan))
+    return invalid("a ", name,
+                   " is registered, but storage is attached to this Zoltan_Struct; "
+                   "remove the functions that pack and unpack, or detach the storage");
+  if (auto diagnostic = without_meaning(state_.zoltan, ObjectKind::storage)) return diagnostic;
+  if (auto diagnostic = check_storage()) return diagnostic;
+  if (state_.count > slots())
+    return invalid(state_.count, " objects, but the attached storage has ", slots(),
+                   " slots; say how many there are by count()");
+  if (state_.parts && parts_.size() < slots())
+    return invalid("parts() has ", parts_.size(), " entries, but the attached storage has ",
+                   slots(), " slots; give one for each");
+  if (moves_parts() && parameters_.when_infeasible == WhenInfeasible::repair)
+    return invalid(
+        "MIGRATE_WHEN_INFEASIBLE REPAIR changes ranks and not parts; take REFUSE or "
+        "GROW where parts are not ranks");
+  return check_count();
+}
+
+std::optional<Diagnostic> AttachedCall::check_count() const {
+  if (!RegisteredQueries(state_.zoltan).count) return std::nullopt;
+  int code = ZOLTAN_OK;
+  const int count = RegisteredQueries::count_objects(state_.zoltan, code);
+  if (code < 0) return invalid("Error returned from ZOLTAN_NUM_OBJ_FN function.");
+  if (count >= 0 && static_cast<std::uint64_t>(count) == state_.count) return std::nullopt;
+  return invalid("ZOLTAN_NUM_OBJ_FN says ", count, " objects, but ", state_.count,
+                 " are attached; let both say the same, or remove the function");
+}
+
+std::optional<Diagnostic> AttachedCall::check_weights() const {
+  const std::optional<int> asked = followed_number(state_.zoltan, "OBJ_WEIGHT_DIM");
+  const int given = state_.sources.weights ? 1 : 0;
+  if (setup_.tells_objects || asked.value_or(given) == given || asked == 0) return std::nullopt;
+  return invalid("OBJ_WEIGHT_DIM is ", *asked, ", but ", given,
+                 " weights are attached; give weights(), or leave it out");
+}
+
+std::optional<Diagnostic> AttachedCall::check_parts(std::span<const int> parts,
+                                                    const std::string& whose) const {
+  const auto found =
+      std::ranges::find_if_not(parts, [&](int part) { return part >= 0 && part < part_count_; });
+  if (found == parts.end()) return std::nullopt;
+  return invalid(whose, found - parts.begin(), " is in part ", *found,
+                 ", but there are parts 0 to ", part_count_ - 1,
+                 "; set NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS");
+}
+
+std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way, bool each) const {
+  if (auto diagnostic = check()) return diagnostic;
+  if (auto diagnostic = check_weights()) return diagnostic;
+  if (way.without_parts && setup_.parts.are_given)
+    return invalid(
+        "Zoltan_LB_Balance with NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS; call "
+        "Zoltan_LB_Partition, which tells the parts");
+  if (way.gives_lists && return_lists_of(state_.zoltan) == ReturnLists::candidates)
+    return invalid(
+        "RETURN_LISTS CANDIDATE_LISTS says nothing about attached storage; ask for ALL, "
+        "IMPORT, EXPORT, PARTS or NONE");
+  if (each && way.moves && parameters_.granularity.value_or(1) > 1)
+    return invalid("MIGRATE_GRANULARITY is ", *parameters_.granularity,
+                   ", but lists have each object by itself; set RETURN_LISTS NONE for cells");
+  if (is_of_relations(setup_.method) && !setup_.tells_objects && !state_.sources.ids)
+    return invalid("LB_METHOD ", setup_.method,
+                   " needs ids, by which the application names neighbours; give ids()");
+  if (setup_.parts.are_given && setup_.method == "HIER")
+    return invalid(
+        "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
+        "NUM_LOCAL_PARTS, or take another method");
+  return std::nullopt;
+}
+
+void AttachedCall::join(mpi::Agreement& agreement) {
+  const StageCallbacks callbacks(state_.zoltan);
+  stages_ = {callbacks.has_pre(), callbacks.has_mid(), callbacks.has_post()};
+  for (bool* const on_some_rank : {&stages_.pre, &stages_.mid, &stages_.post})
+    agreement.largest(*on_some_rank);
+  agreement.equal({"whether parts() are given", mpi::yes_or_no}, state_.parts != nullptr);
+  agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
+                  setup_.parts.are_given);
+  const char* const remedy = "set the same on all ranks";
+  agreement.equal({.name = "MIGRATE_WHEN_INFEASIBLE", .remedy = remedy},
+                  parameters_.when_infeasible);
+}
+
+/// How many parts there are. Collective.
+void AttachedCall::find_part_count() {
+  Ledger ledger;
+  part_count_ = rebalance::PartRanks(channel(), ledger, setup_.parts).count();
+}
+
+void AttachedCall::agree(std::optional<Diagnostic> mine) {
+  if (!mine) mine = state_.misuse;
+  mpi::agree(channel(), mine);
+}
+
+void AttachedCall::stage(std::optional<Diagnostic> diagnostic) {
+  if (state_.misuse) diagnostic = state_.misuse;
+  if (diagnostic && diagnostic->code == ErrorCode::invalid_argument && !state_.misuse)
+    diagnostic->code = ErrorCode::callback_failed;
+  mpi::agree(channel(), diagnostic);
+}
+
+void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
+  const RegisteredQueries application(state_.zoltan);
+  setup_.tells_objects = application.objects;
+  setup_.tells_geometry = application.geometry;
+  if (state_.parts) parts_ = state_.parts();
+  mpi::Agreement agreement;
+  join(agreement);
+  const char* const remedy = "register the same on all ranks";
+  agreement.equal({.name = "which query functions are registered", .remedy = remedy},
+                  application.all);
+  agreement.equal(
+      {.name = "the parameters of Zoltan (a hash of them)", .remedy = "set the same on all ranks"},
+      hash_of_followed(state_.zoltan));
+  agreement.equal({"whether objects are moved", mpi::yes_or_no}, way.moves);
+  agreement.run(channel(), check_partition(way, each));
+  if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
+  if (state_.sources.ids) id_entries_ = std::max<std::size_t>(1, columns_of(state_.sources.ids));
+  find_part_count();
+  if (!moves_parts()) return;
+  const auto of_objects = parts_.first(static_cast<std::size_t>(state_.count));
+  if (!application.parts) setup_.parts_before = of_objects;
+  mpi::agree(channel(), check_parts(of_objects, "the object in slot "));
+}
+
+void AttachedCall::agree_on_lists(const MigrationList& leading) {
+  lists_ = true;
+  if (state_.parts) parts_ = state_.parts();
+  mpi::Agreement agreement;
+  join(agreement);
+  agreement.run(channel(), check());
+  find_part_count();
+  const int* const parts = leading.parts != nullptr ? leading.parts : leading.procs;
+  std::span<const int> listed;
+  if (parts != nullptr && leading.count > 0)
+    listed = {parts, static_cast<std::size_t>(leading.count)};
+  mpi::agree(channel(), check_parts(listed, "the object at place "));
+}
+
+rebalance::Settings AttachedCall::settings(bool each_object) const {
+  constexpr double zoltans = 1.1;
+  rebalance::Settings settings;
+  const auto tolerance = followed_parameter(state_.zoltan, "IMBALANCE_TOL");
+  settings.imbalance_tolerance =
+      std::max(std::nextafter(1.0, 2.0), tolerance ? std::atof(tolerance->c_str()) : zoltans);
+  settings.order_rule = order_rule_of(setup_, false);
+  take_parameters(parameters_, settings);
+  if (each_object || setup_.tells_geometry) settings.granularity = 1;
+  if (state_.options.grow)
+    settings.grow = [this](std::uint64_t required) {
+      state_.options.grow(required);
+      return joined(std::get<BlockStorage>(state_.storage), fields_along());
+    };
+  if (state_.options.grow_ragged)
+    settings.grow_ragged = [this](const RaggedRoom& required) {
+      state_.options.grow_ragged(required);
+      return joined(std::get<RaggedStorage>(state_.storage), fields_along());
+    };
+  return settings;
+}
+
+rebalance::Sources AttachedCall::sources() const {
+  rebalance::Sources sources = state_.sources;
+  if (setup_.tells_objects || followed_number(state_.zoltan, "OBJ_WEIGHT_DIM") == 0)
+    sources.weights = nullptr;
+  if (setup_.tells_objects) sources.ids = nullptr;
+  if (setup_.tells_objects || setup_.tells_geometry) sources.coordinates = nullptr;
+  return sources;
+}
+
+const char* AttachedCall::lists_to_ask_for(const PartitionWay& way) const {
+  if (!way.gives_lists) return setup_.parts.are_given ? "PARTS" : "EXPORT";
+  switch (return_lists_of(state_.zoltan)) {
+    case ReturnLists::exports: return "EXPORT";
+    case ReturnLists::parts: return "PARTS";
+    default: return "ALL";
+  }
+}
+
+void AttachedCall::read_storage_again() {
+  if (state_.parts) parts_ = state_.parts();
+  stage(check_storage());
+}
+
+std::vector<Field> AttachedCall::fields_along() const {
+  if (!state_.parts || !(setup_.parts.are_given || lists_)) return {};
+  const std::span<int> now = state_.parts();
+  return {field(now.first(std::min<std::size_t>(now.size(), slots())), 1, "parts()")};
+}
+
+void AttachedCall::write_ranks_as_parts() const {
+  if (!state_.parts || setup_.parts.are_given) return;
+  const std::span<int> now = state_.parts();
+  std::ranges::fill(now.first(static_cast<std::size_t>(state_.count)), channel().rank());
+}
+
+}  // namespace valet::zoltan

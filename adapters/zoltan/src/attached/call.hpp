@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What the calls on attached storage have in common: the frame, what the ranks agree on, and the
+/// parameters of the structure.
+
+#include "attached/calls.hpp"
+#include "handle/handle_state.hpp"
+#include "handle/object_ids.hpp"
+#include "rebalance/settings.hpp"
+#include "rebalancer/zoltan_partition.hpp"
+#include <valet/block_storage.hpp>
+#include <valet/error.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace valet::zoltan {
+
+/// RETURN_LISTS.
+enum class ReturnLists { all, imports, exports, parts, none, candidates };
+[[nodiscard]] ReturnLists return_lists_of(const Zoltan_Struct* zoltan);
+
+/// The callbacks that some rank has registered.
+struct Stages {
+  bool pre = false;
+  bool mid = false;
+  bool post = false;
+};
+
+class AttachedCall {
+ public:
+  /// Local. @throws Error invalid_argument  The structure is gone, or this is in a callback of
+  /// another call, which then fails, too.
+  explicit AttachedCall(AttachedState& state);
+  AttachedCall(const AttachedCall&) = delete;
+  AttachedCall& operator=(const AttachedCall&) = delete;
+  ~AttachedCall();
+
+  /// False on ranks outside of the structure's communicator.
+  [[nodiscard]] bool takes_part() const { return state_.channel.has_value(); }
+  [[nodiscard]] AttachedState& state() const { return state_; }
+  [[nodiscard]] const mpi::Channel& channel() const { return *state_.channel; }
+  [[nodiscard]] const Stages& stages() const { return stages_; }
+  [[nodiscard]] const MigrationParameters& parameters() const { return parameters_; }
+  [[nodiscard]] const PartitionSetup& setup() const { return setup_; }
+
+  /// What all ranks must know of each other. Collective.
+  /// @param each  Objects are given one by one.
+  void agree_on_partition(const PartitionWay& way, bool each);
+  void agree_on_lists(const MigrationList& leading);
+  void agree(std::optional<Diagnostic> mine);
+
+  /// Agrees on what a callback said, and on whether it did what it must not. Collective.
+  void stage(std::optional<Diagnostic> diagnostic);
+  /// The same for query functions.
+  void check_misuse() { stage(std::nullopt); }
+
+  [[nodiscard]] rebalance::Settings settings(bool each_object) const;
+  [[nodiscard]] rebalance::Sources sources() const;
+  /// Entries of a global id that Valet gives.
+  [[nodiscard]] std::size_t id_entries() const { return id_entries_; }
+  [[nodiscard]] const char* lists_to_ask_for(const PartitionWay& way) const;
+
+  /// Looks at arrays again that a callback may have enlarged. Collective.
+  void read_storage_again();
+  [[nodiscard]] std::uint64_t slots() const;
+  /// One entry per slot; empty: none are wanted.
+  [[nodiscard]] std::span<int> parts() const { return parts_; }
+  /// Whether parts are other than ranks, and move along.
+  [[nodiscard]] bool moves_parts() const { return setup_.parts.are_given && state_.parts; }
+  [[nodiscard]] std::vector<Field> fields_along() const;
+  void write_ranks_as_parts() const;
+
+ private:
+  [[nodiscard]] std::optional<Diagnostic> check() const;
+  [[nodiscard]] std::optional<Diagnostic> check_partition(const PartitionWay& way, bool each) const;
+  [[nodiscard]] std::optional<Diagnostic> check_storage() const;
+  [[nodiscard]] std::optional<Diagnostic> check_count() const;
+  [[nodiscard]] std::optional<Diagnostic> check_weights() const;
+  [[nodiscard]] std::optional<Diagnostic> check_parts(std::span<const int> parts,
+                                                      const std::string& whose) const;
+  void join(mpi::Agreement& agreement);
+  void find_part_count();
+
+  AttachedState& state_;
+  MigrationParameters parameters_;
+  PartitionSetup setup_;
+  Stages stages_;
+  std::size_t id_entries_ = 2;
+  int part_count_ = 1;
+  std::span<int> parts_;
+  bool lists_ = false;  ///< lists say what moves
+};
+
+}  // namespace valet::zoltan

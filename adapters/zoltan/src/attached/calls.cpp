@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attached/calls.hpp"
+
+#include "attached/call.hpp"
+#include "base/diagnose.hpp"
+#include "base/memory_reserve.hpp"
+#include "handle/messages.hpp"
+#include "handle/stage_callbacks.hpp"
+#include "handle/structure.hpp"
+#include "lists/list_reader.hpp"
+#include "mpi/agreement.hpp"
+#include "rebalance/balancer.hpp"
+#include "rebalance/part_ranks.hpp"
+#include "rebalancer/own_structure.hpp"
+#include "rebalancer/zoltan_partition.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace valet::zoltan {
+namespace {
+
+/// Moves the objects of a decision, with their parts. What went before is undone if nothing moved.
+class Move {
+ public:
+  Move(AttachedCall& call, StageCallbacks& callbacks, const MigrationList& imports,
+       const MigrationList& exports)
+      : call_(call), callbacks_(callbacks), imports_(imports), exports_(exports) {}
+
+  /// @param balancer  Gets what to do before a byte moves.
+  /// @param prepare   Called when PRE_MIGRATE has run: makes the decision ready.
+  template <class Prepare>
+  void run(rebalance::Balancer& balancer, rebalance::Decision& decision, Prepare&& prepare) {
+    if (call_.stages().pre) call_.stage(callbacks_.pre(imports_, exports_));
+    prepare();
+    balancer.settings.before_move = [this] {
+      if (call_.stages().mid) call_.stage(callbacks_.mid(imports_, exports_));
+    };
+    say_who_moves(call_.state().zoltan, call_.parameters(), ObjectKind::storage);
+    RebalanceResult result = std::visit(
+        [&](const auto& storage) {
+          return balancer.settle(decision, joined(storage, call_.fields_along()));
+        },
+        call_.state().storage);
+    call_.state().count = result.count;
+    if (decision.is_reported)
+      append_report(call_.channel().get(), call_.parameters().report, result.report);
+    call_.state().result = std::move(result);
+  }
+  void finish() {
+    if (call_.stages().post) call_.stage(callbacks_.post(imports_, exports_));
+  }
+
+ private:
+  AttachedCall& call_;
+  StageCallbacks& callbacks_;
+  MigrationList imports_, exports_;
+};
+
+/// For lists: nobody is asked.
+class NoPartitioner final : public rebalance::Partitioner {
+ public:
+  explicit NoPartitioner(const rebalance::PartCounts& parts) {
+    traits_.name = "Zoltan";
+    traits_.parts = parts;
+    traits_.knows_weights = false;
+  }
+  [[nodiscard]] const rebalance::PartitionerTraits& traits() const override { return traits_; }
+  bool partition(const mpi::Channel&, Ledger&, const rebalance::PartRanks&, const rebalance::Units&,
+                 std::span<int>, std::span<int>) override {
+    return false;
+  }
+
+ private:
+  rebalance::PartitionerTraits traits_;
+};
+
+/// Gives the parts of a partition to the objects, and takes them back if these have not moved.
+class PartsOfObjects {
+ public:
+  PartsOfObjects(std::span<int> view, std::span<int> parts) : view_(view), parts_(parts) { swap(); }
+  PartsOfObjects(const PartsOfObjects&) = delete;
+  PartsOfObjects& operator=(const PartsOfObjects&) = delete;
+  ~PartsOfObjects() = default;
+  void take_back() { swap(); }
+
+ private:
+  void swap() {
+    const std::size_t count = std::min(view_.size(), parts_.size());
+    std::swap_ranges(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count),
+                     view_.begin());
+  }
+
+  std::span<int> view_, parts_;
+};
+
+bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision) {
+  bool changes = false;
+  const std::span<int> before = call.parts();
+  for (std::size_t k = 0; k < std::min(before.size(), decision.parts.size()); ++k)
+    changes = changes || before[k] != decision.parts[k];
+  mpi::Agreement agreement;
+  agreement.largest(changes);
+  agreement.run(call.channel(), std::nullopt);
+  return changes;
+}
+
+/// Import lists alone are wanted.
+bool wants_imports_only(const Zoltan_Struct* zoltan) {
+  return return_lists_of(zoltan) == ReturnLists::imports;
+}
+
+}  // namespace
+
+std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan) {
+  return std::static_pointer_cast<AttachedState>(handle_state_of(zoltan).attached);
+}
+
+PartitionWay way_of(const Zoltan_Struct* zoltan) {
+  return {followed_number(zoltan, "AUTO_MIGRATE").value_or(0) != 0,
+          return_lists_of(zoltan) != ReturnLists::none, false};
+}
+
+bool partition_attached(AttachedState& state, const PartitionWay& way, StockLists& lists) {
+  AttachedCall call(state);
+  if (!call.takes_part()) return false;
+  const bool imports_only = way.gives_lists && wants_imports_only(state.zoltan);
+  const bool each = !way.moves || way.gives_lists;
+  call.agree_on_partition(way, each);
+  const ParameterLoan loan(
+      state.zoltan, {{"AUTO_MIGRATE"}, {"RETURN_LISTS", "ALL"}, {"OBJ_WEIGHT_DIM"}, {"KEEP_CUTS"}});
+  Zoltan_Set_Param(state.zoltan, "AUTO_MIGRATE", "FALSE");
+
+  PartitionSetup setup = call.setup();
+  lists.imports.count = lists.exports.count = 0;
+  lists.entries = {static_cast<int>(call.id_entries()), 1};
+  if (each) {
+    setup.each_object = true;
+    setup.lists = &lists;
+    setup.return_lists = call.lists_to_ask_for(way);
+  }
+  ZoltanPartition zoltan(state.zoltan, setup);
+  rebalance::Balancer balancer(call.channel(), zoltan, call.settings(setup.each_object));
+  balancer.sources = call.sources();
+  rebalance::Decision decision;
+  decision.count = state.count;
+  balancer.partition(decision);
+  call.check_misuse();
+  if (!way.gives_lists) {
+    lists.imports.free();
+    lists.exports.free();
+  } else if (imports_only) {
+    lists.exports.free();
+  }
+  bool changes = balancer.changes_ranks(decision);
+  if (setup.parts.are_given && state.parts) changes = changes_parts(call, decision) || changes;
+  if (!way.moves || !changes) return changes;
+
+  StageCallbacks callbacks(state.zoltan);
+  callbacks.set_entries(lists.entries);
+  Move move(call, callbacks, lists.imports.as_list(), lists.exports.as_list());
+  std::optional<PartsOfObjects> parts;
+  try {
+    move.run(balancer, decision, [&] {
+      call.read_storage_again();
+      if (call.moves_parts())
+        parts.emplace(call.parts(), std::span<int>(decision.parts.data(), decision.parts.size()));
+    });
+  } catch (const Error& error) {
+    if (parts && has_moved_nothing(error.code())) parts->take_back();
+    throw;
+  }
+  call.write_ranks_as_parts();
+  move.finish();
+  return true;
+}
+
+void migrate_attached(AttachedState& state, const UserLists& user) {
+  AttachedCall call(state);
+  if (!call.takes_part()) return;
+  const MigrationList& leading = user.leading();
+  const Probe found = probe(state.zoltan, leading.count > 0 ? leading.ids : ObjectIds{});
+  call.agree_on_lists(leading);
+
+  StageCallbacks callbacks(state.zoltan);
+  callbacks.set_entries(found.entries);
+  Move move(call, callbacks, user.imports, user.exports);
+  NoPartitioner nobody(call.setup().parts);
+  rebalance::Balancer balancer(call.channel(), nobody, call.settings(false));
+  balancer.settings.granularity.reset();
+  rebalance::Decision decision;
+  decision.count = state.count;
+  const auto as_given = [](const MigrationList& list) {
+    return PartitionList{list.count, list.ids.gids, list.ids.lids, list.procs, list.parts};
+  };
+  const PartitionLists lists{found.entries.gid, found.entries.lid, as_given(user.imports),
+                             as_given(user.exports)};
+  const Occupied occupied(state.count);
+  ListOptions options;
+  std::optional<ListCall> reading;
+  std::optional<SlotMap> map;
+  try {
+    move.run(balancer, decision, [&] {
+      call.read_storage_again();
+      options.parts = call.parts();
+      reading.emplace(ListCall{.entries = found.entries,
+                               .rank = call.channel().rank(),
+                               .ranks = call.channel().size(),
+                               .occupied = occupied,
+                               .slots = call.slots(),
+                               .options = options});
+      map.emplace(decision.ledger, *reading);
+      read_lists(call.channel(), decision.ledger, lists, *reading, *map);
+      decision.ranks = map->take();
+      balancer.evaluate(decision);
+    });
+  } catch (const Error& error) {
+    if (map && has_moved_nothing(error.code())) map->restore_parts();
+    throw;
+  }
+  move.finish();
+}
+
+void detach(AttachedState& state) {
+  {
+    AttachedCall call(state);
+    if (call.takes_part()) call.agree({});
+  }
+  state.is_ended = true;
+  change_handle_state(state.zoltan, [](HandleState& own) { own.attached.reset(); });
+}
+
+}  // namespace valet::zoltan

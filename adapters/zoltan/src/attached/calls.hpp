@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What Zoltan's calls do with attached storage. All functions are collective over the structure's
+/// communicator and throw the same Error on all ranks.
+
+#include "attached/state.hpp"
+#include "dropin/lists.hpp"
+#include "rebalancer/stock_lists.hpp"
+
+#include <zoltan.h>
+
+#include <memory>
+
+namespace valet::zoltan {
+
+/// The storage attached to a structure; null if there is none.
+[[nodiscard]] std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan);
+
+/// Whether and how Zoltan_LB_Partition() migrates.
+struct PartitionWay {
+  bool moves = true;           ///< AUTO_MIGRATE
+  bool gives_lists = false;    ///< any but RETURN_LISTS NONE
+  bool without_parts = false;  ///< Zoltan_LB_Balance(): parts are ranks
+};
+
+/// Partitions the objects and, unless only lists are wanted, moves them.
+/// @param lists  Gets what RETURN_LISTS asks for.
+/// @return Whether anything changes its rank or its part.
+bool partition_attached(AttachedState& state, const PartitionWay& way, StockLists& lists);
+/// As the parameters of the structure have it.
+[[nodiscard]] PartitionWay way_of(const Zoltan_Struct* zoltan);
+
+/// Moves the objects of the lists.
+void migrate_attached(AttachedState& state, const UserLists& lists);
+
+/// Takes the storage from its structure.
+void detach(AttachedState& state);
+
+}  // namespace valet::zoltan

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attached/calls.hpp"
+#include "base/memory_reserve.hpp"
+#include "dropin/migration.hpp"
+#include "handle/handle_state.hpp"
+#include "handle/messages.hpp"
+#include "handle/structure.hpp"
+#include "rebalancer/stock_lists.hpp"
+#include <valet/error.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <exception>
+#include <memory>
+#include <utility>
+
+using namespace valet::zoltan;
+
+namespace {
+
+/// Turns what `action` throws, the same on all ranks, into a code and prints it.
+template <class Action>
+int as_code(AttachedState& state, const char* function, Action&& action) {
+  try {
+    action();
+    return ZOLTAN_OK;
+  } catch (const std::exception& error) {
+    if (state.channel)
+      print_error_once(*state.channel, function, error.what());
+    else
+      print_error(rank_in_world(), function, error.what());
+    const auto* const ours = dynamic_cast<const valet::Error*>(&error);
+    return ours != nullptr && ours->code() == valet::ErrorCode::out_of_memory ? ZOLTAN_MEMERR
+                                                                              : ZOLTAN_FATAL;
+  }
+}
+
+/// Zoltan's outputs for one list. The caller frees the arrays, as those of Zoltan.
+struct ListOutputs {
+  int* count;
+  ZOLTAN_ID_PTR* gids;
+  ZOLTAN_ID_PTR* lids;
+  int** procs;
+  int** parts;  ///< null: not wanted
+
+  void clear() const {
+    *count = -1;
+    *gids = *lids = nullptr;
+    *procs = nullptr;
+    if (parts != nullptr) *parts = nullptr;
+  }
+  void take(StockList& list) const {
+    *count = list.count;
+    *gids = std::exchange(list.gids, nullptr);
+    *lids = std::exchange(list.lids, nullptr);
+    *procs = std::exchange(list.procs, nullptr);
+    if (parts != nullptr) *parts = std::exchange(list.parts, nullptr);
+  }
+};
+
+int partition(Zoltan_Struct* zz, const char* function, bool without_parts, int* changes, int* gids,
+              int* lids, const ListOutputs& imports, const ListOutputs& exports) {
+  const valet::detail::MemoryReserve reserve;
+  const std::shared_ptr<AttachedState> state = attached_to(zz);
+  *changes = 0;
+  imports.clear();
+  exports.clear();
+  return as_code(*state, function, [&] {
+    StockLists lists;
+    PartitionWay way = way_of(zz);
+    way.without_parts = without_parts;
+    *changes = partition_attached(*state, way, lists) ? 1 : 0;
+    *gids = lists.entries.gid;
+    *lids = lists.entries.lid;
+    imports.take(lists.imports);
+    exports.take(lists.exports);
+  });
+}
+
+}  // namespace
+
+int Valet_LB_Partition(struct Zoltan_Struct* zz, int* changes, int* num_gid_entries,
+                       int* num_lid_entries, int* num_import, ZOLTAN_ID_PTR* import_global_ids,
+                       ZOLTAN_ID_PTR* import_local_ids, int** import_procs, int** import_to_part,
+                       int* num_export, ZOLTAN_ID_PTR* export_global_ids,
+                       ZOLTAN_ID_PTR* export_local_ids, int** export_procs, int** export_to_part) {
+  if (!has_attached(zz))
+    return stock_partition()(zz, changes, num_gid_entries, num_lid_entries, num_import,
+                             import_global_ids, import_local_ids, import_procs, import_to_part,
+                             num_export, export_global_ids, export_local_ids, export_procs,
+                             export_to_part);
+  return partition(zz, "Zoltan_LB_Partition", false, changes, num_gid_entries, num_lid_entries,
+                   {num_import, import_global_ids, import_local_ids, import_procs, import_to_part},
+                   {num_export, export_global_ids, export_local_ids, export_procs, export_to_part});
+}
+
+int Valet_LB_Balance(struct Zoltan_Struct* zz, int* changes, int* num_gid_entries,
+                     int* num_lid_entries, int* num_import, ZOLTAN_ID_PTR* import_global_ids,
+                     ZOLTAN_ID_PTR* import_local_ids, int** import_procs, int* num_export,
+                     ZOLTAN_ID_PTR* export_global_ids, ZOLTAN_ID_PTR* export_local_ids,
+                     int** export_procs) {
+  if (!has_attached(zz))
+    return stock_balance()(zz, changes, num_gid_entries, num_lid_entries, num_import,
+                           import_global_ids, import_local_ids, import_procs, num_export,
+                           export_global_ids, export_local_ids, export_procs);
+  return partition(zz, "Zoltan_LB_Balance", true, changes, num_gid_entries, num_lid_entries,
+                   {num_import, import_global_ids, import_local_ids, import_procs, nullptr},
+                   {num_export, export_global_ids, export_local_ids, export_procs, nullptr});
+}
+
+int Valet_Set_Param(struct Zoltan_Struct* zz, const char* name, const char* value) {
+  using Verdict = ParameterAnswer::Verdict;
+  const ParameterAnswer answer = set_parameter(zz, name, value);
+  if (answer.verdict == Verdict::not_ours) return Zoltan_Set_Param(zz, name, value);
+  if (answer.verdict == Verdict::taken) return ZOLTAN_OK;
+  print_warning("Zoltan_Set_Param", answer.warning);
+  return ZOLTAN_WARN;
+}
+
+int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import_global_ids,
+                  ZOLTAN_ID_PTR import_local_ids, int* import_procs, int* import_to_part,
+                  int num_export, ZOLTAN_ID_PTR export_global_ids, ZOLTAN_ID_PTR export_local_ids,
+                  int* export_procs, int* export_to_part) {
+  const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
+  const UserLists lists{
+      {num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},
+      {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part}};
+  if (const std::shared_ptr<AttachedState> state = attached_to(zz))
+    return as_code(*state, "Zoltan_Migrate", [&] { migrate_attached(*state, lists); });
+  MigrationParameters parameters = parameters_of(zz);
+  if (!parameters.method) parameters.method = valet::Method::stream;
+  say_who_moves(zz, parameters);
+  return migrate(zz, lists, parameters);
+}
+
+int Valet_Set_Free_Obj_Fn(struct Zoltan_Struct* zz, VALET_FREE_OBJ_FN* fn, void* data) {
+  change_handle_state(zz, [&](HandleState& own) { own.free_object = {fn, data}; });
+  return ZOLTAN_OK;
+}
+
+int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* fn, void* data) {
+  change_handle_state(zz, [&](HandleState& own) { own.memory = {fn, data}; });
+  return ZOLTAN_OK;
+}
+
+int Valet_Get_Report(struct Zoltan_Struct* zz, Valet_Migration_Report* report) {
+  const HandleState state = handle_state_of(zz);
+  if (report == nullptr || !state.report) return ZOLTAN_WARN;
+  *report = *state.report;
+  return ZOLTAN_OK;
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "handle/handle_state.hpp"
+
+#include "base/diagnose.hpp"
+#include "base/environment.hpp"
+#include "base/names.hpp"
+#include "handle/messages.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+namespace valet::zoltan {
+namespace {
+
+struct HandleStates {
+  std::mutex mutex;
+  std::map<const Zoltan_Struct*, HandleState> of;
+};
+
+HandleStates& states() {
+  // Never destroyed: Zoltan_Destroy may be called by destructors of other static objects.
+  static auto* const all = new HandleStates;
+  return *all;
+}
+
+/// What Zoltan obeys and does not tell, under the names that are remembered.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> followed_names{
+    {{"AUTO_MIGRATE", "AUTO_MIGRATE"},
+     {"RETURN_LISTS", "RETURN_LISTS"},
+     {"LB_METHOD", "LB_METHOD"},
+     {"IMBALANCE_TOL", "IMBALANCE_TOL"},
+     {"OBJ_WEIGHT_DIM", "OBJ_WEIGHT_DIM"},
+     {"NUM_GID_ENTRIES", "NUM_GID_ENTRIES"},
+     {"NUM_LID_ENTRIES", "NUM_LID_ENTRIES"},
+     {"NUM_GLOBAL_PARTS", "NUM_GLOBAL_PARTS"},
+     {"NUM_GLOBAL_PARTITIONS", "NUM_GLOBAL_PARTS"},
+     {"NUM_LOCAL_PARTS", "NUM_LOCAL_PARTS"},
+     {"NUM_LOCAL_PARTITIONS", "NUM_LOCAL_PARTS"},
+     {"KEEP_CUTS", "KEEP_CUTS"},
+     {"RCB_RECTILINEAR_BLOCKS", "RCB_RECTILINEAR_BLOCKS"},
+     {"REDUCE_DIMENSIONS", "REDUCE_DIMENSIONS"}}};
+
+/// Without white space in front, as Zoltan reads names and values, and in upper case.
+std::string as_zoltan_reads(const char* text) {
+  while (std::isspace(static_cast<unsigned char>(*text)) != 0) ++text;
+  return valet::detail::upper_case(text);
+}
+
+void follow(HandleState& own, const char* name, const char* value) {
+  const std::string read = as_zoltan_reads(name);
+  const auto found = std::ranges::find(followed_names, std::string_view(read),
+                                       &std::pair<std::string_view, std::string_view>::first);
+  if (found == followed_names.end()) return;
+  const std::string key(found->second);
+  std::string text = as_zoltan_reads(value);
+  if (text == "DEFAULT")
+    own.followed.erase(key);
+  else
+    own.followed[key] = std::move(text);
+}
+
+/// Read once: what the environment asked for when the first migration was decided.
+const ParameterTable& environment() {
+  static const ParameterTable table = [] {
+    std::string warnings;
+    ParameterTable read = parameters_of_environment(warnings);
+    if (!warnings.empty()) print_warning("Valet_Migrate", warnings);
+    valet::detail::warn_of_unknown_variables(rank_in_world());
+    return read;
+  }();
+  return table;
+}
+
+}  // namespace
+
+ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
+  if (name == nullptr || value == nullptr) return {};
+  ParameterAnswer answer;
+  change_handle_state(zoltan, [&](HandleState& own) {
+    follow(own, name, value);
+    answer = own.parameters.set(name, value);
+  });
+  return answer;
+}
+
+MigrationParameters parameters_of(const Zoltan_Struct* zoltan, const MigrationParameters& given) {
+  ParameterTable others = handle_state_of(nullptr).parameters;
+  others.fall_back_to(environment());
+  others.leave_to(given);
+  MigrationParameters parameters = given;
+  others.apply_to(parameters);
+  handle_state_of(zoltan).parameters.apply_to(parameters);
+  return parameters;
+}
+
+MigrationParameters parameters_of_storage(const Zoltan_Struct* zoltan, const Options& options,
+                                          std::optional<std::uint64_t> granularity,
+                                          WhenInfeasible when_infeasible) {
+  MigrationParameters given;
+  given.options = options;
+  given.granularity = granularity;
+  given.when_infeasible = when_infeasible;
+  if (options.method != Method::automatic) given.method = options.method;
+  MigrationParameters parameters = parameters_of(zoltan, given);
+  parameters.options.method = parameters.method.value_or(Method::automatic);
+  parameters.options.progress_bar = parameters.progress.value_or(options.progress_bar);
+  return parameters;
+}
+
+std::optional<Diagnostic> without_meaning(const Zoltan_Struct* zoltan, ObjectKind kind) {
+  const std::string found = handle_state_of(zoltan).parameters.without_meaning_for(kind);
+  if (found.empty()) return std::nullopt;
+  return invalid("the parameter ", found, " says nothing about ",
+                 kind == ObjectKind::callbacks ? "objects behind callbacks"
+                 : kind == ObjectKind::lists   ? "the lists of a partition that was made before"
+                                               : "objects in slots of arrays or Views",
+                 "; set it to DEFAULT for this Zoltan_Struct");
+}
+
+std::optional<std::string> followed_parameter(const Zoltan_Struct* zoltan,
+                                              const std::string& name) {
+  const HandleState own = handle_state_of(zoltan);
+  const auto found = own.followed.find(name);
+  if (found == own.followed.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<int> followed_number(const Zoltan_Struct* zoltan, const std::string& name) {
+  const std::optional<std::string> text = followed_parameter(zoltan, name);
+  if (!text) return std::nullopt;
+  if (text->starts_with('T')) return 1;
+  return std::atoi(text->c_str());
+}
+
+bool has_attached(const Zoltan_Struct* zoltan) {
+  const std::lock_guard lock(states().mutex);
+  const auto found = states().of.find(zoltan);
+  return found != states().of.end() && found->second.attached != nullptr;
+}
+
+HandleState handle_state_of(const Zoltan_Struct* zoltan) {
+  const std::lock_guard lock(states().mutex);
+  const auto found = states().of.find(zoltan);
+  return found == states().of.end() ? HandleState{} : found->second;
+}
+
+void change_handle_state(const Zoltan_Struct* zoltan,
+                         const std::function<void(HandleState&)>& change) {
+  const std::lock_guard lock(states().mutex);
+  change(states().of[zoltan]);
+}
+
+void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from) {
+  if (to == nullptr || from == nullptr || to == from) return;
+  HandleState copy = handle_state_of(from);
+  copy.report.reset();
+  copy.attached.reset();
+  change_handle_state(to, [&](HandleState& own) {
+    copy.attached = own.attached;
+    own = copy;
+  });
+}
+
+void forget_handle_state(const Zoltan_Struct* zoltan) {
+  if (zoltan == nullptr) return;
+  std::shared_ptr<Attachment> attached;  // ends outside of the lock
+  const std::lock_guard lock(states().mutex);
+  if (const auto found = states().of.find(zoltan); found != states().of.end()) {
+    attached = std::move(found->second.attached);
+    states().of.erase(found);
+  }
+  if (attached) attached->structure_is_gone();
+}
+
+namespace {
+thread_local Zoltan_Struct* nobody = nullptr;
+thread_local bool is_reached = false;
+}  // namespace
+
+bool stands_in_front() {
+  is_reached = false;
+  Zoltan_Destroy(&nobody);  // harmless, whoever is called
+  return is_reached;
+}
+
+bool answers_question(Zoltan_Struct** destroyed) {
+  if (destroyed != &nobody) return false;
+  is_reached = true;
+  return true;
+}
+
+ParameterLoan::ParameterLoan(Zoltan_Struct* zoltan, std::initializer_list<Name> names)
+    : zoltan_(zoltan) {
+  for (const Name& each : names)
+    before_.emplace_back(each.name, followed_parameter(zoltan, each.name).value_or(each.otherwise));
+}
+
+ParameterLoan::~ParameterLoan() {
+  for (const auto& [name, value] : before_) Zoltan_Set_Param(zoltan_, name, value.c_str());
+}
+
+}  // namespace valet::zoltan

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What the adapter prints, on standard error in the form of Zoltan's own messages.
+
+#include "handle/parameters.hpp"
+#include "mpi/channel.hpp"
+#include <valet/report.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <string>
+
+namespace valet::zoltan {
+
+/// In MPI_COMM_WORLD; 0 where MPI does not run.
+[[nodiscard]] int rank_in_world();
+/// On standard error, in the form of Zoltan's own messages, which is where its users look for them.
+void print_warning(const char* function, const std::string& text);
+void print_error(int rank, const char* function, const std::string& text);
+
+/// Where MIGRATE_VERBOSE asks for it: says who moves the objects, Valet or stock Zoltan, and how.
+/// Once, and again where that has changed; on rank 0 of the communicator of `zoltan`. Local.
+void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters,
+                   ObjectKind kind = ObjectKind::callbacks);
+
+/// Appends a line to the file of MIGRATE_REPORT; one that cannot be written is a warning. Local.
+void append_line(const std::string& path, const std::string& line);
+/// The report of all ranks as a line of JSON, by rank 0 if it has a path. Collective.
+void append_report(MPI_Comm communicator, const std::string& path, const Report& report);
+
+/// Prints the error that all ranks agreed upon: where it was found, and on rank 0. Local.
+void print_error_once(const mpi::Channel& channel, const char* function, const std::string& text);
+
+}  // namespace valet::zoltan

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rebalancer/queries.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace valet::zoltan {
+namespace {
+
+/// Objects whose coordinates are read at a time.
+constexpr std::size_t numbers_at_a_time = 512;
+
+const Answers& answers_of(void* data) { return *static_cast<const Answers*>(data); }
+const ZoltanWeights& weights_of(void* data) { return answers_of(data).weights; }
+const Objects& objects_of(void* data) { return weights_of(data).objects(); }
+
+int number_of_objects(void* data, int* error) {
+  *error = ZOLTAN_OK;
+  return static_cast<int>(objects_of(data).count);
+}
+
+/// Zero where it cannot be read. Zoltan is not told: other ranks would wait for this one.
+double number_of(const Objects& objects, const Columns& columns, std::size_t c,
+                 std::uint64_t slot) {
+  double number = 0;
+  objects.failure.attempt(Objects::activity, [&] { number = columns.number(c, slot); });
+  return number;
+}
+
+void list_of_objects(void* data, int, int, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_PTR local_ids,
+                     int weight_dimensions, float* weights, int* error) {
+  const Objects& objects = objects_of(data);
+  const auto dimensions = static_cast<std::size_t>(weight_dimensions);
+  for (std::uint64_t k = 0; k < objects.count; ++k) {
+    if (objects.ids.size == 0) {
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(objects.rank);
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(k);
+    }
+    for (std::size_t e = 0; e < objects.ids.size; ++e)
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(number_of(objects, objects.ids, e, k));
+    local_ids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
+    for (std::size_t d = 0; d < dimensions; ++d)
+      weights[dimensions * k + d] =
+          d == 0                     ? weights_of(data)[k]
+          : d < objects.weights.size ? static_cast<float>(number_of(objects, objects.weights, d, k))
+                                     : 1.0F;
+  }
+  *error = ZOLTAN_OK;
+}
+
+int number_of_coordinates(void* data, int* error) {
+  *error = ZOLTAN_OK;
+  return static_cast<int>(objects_of(data).coordinates.size);
+}
+
+void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR local_ids,
+                         int dimensions, double* coordinates, int* error) {
+  const Objects& objects = objects_of(data);
+  std::array<std::uint32_t, numbers_at_a_time> slots{};
+  std::array<Columns::Numbers, numbers_at_a_time> points{};
+  for (int first = 0; first < count;) {
+    const int read = std::min(count - first, static_cast<int>(numbers_at_a_time));
+    std::copy_n(local_ids + first, read, slots.begin());
+    const std::span<const std::uint32_t> list(slots.data(), static_cast<std::size_t>(read));
+    objects.failure.attempt(Objects::activity,
+                            [&] { objects.coordinates.gather(list, points.data()); });
+    for (std::size_t k = 0; k < list.size(); ++k)
+      coordinates = std::copy_n(points[k].begin(), dimensions, coordinates);
+    first += read;
+  }
+  *error = ZOLTAN_OK;
+}
+
+void list_of_parts(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR local_ids,
+                   int* parts, int* error) {
+  for (int k = 0; k < count; ++k) parts[k] = answers_of(data).parts[local_ids[k]];
+  *error = ZOLTAN_OK;
+}
+
+struct Found {
+  ZOLTAN_VOID_FN* function = nullptr;
+  void* data = nullptr;
+};
+
+Found registered(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type) {
+  Found found;
+  if (Zoltan_Get_Fn(zoltan, type, &found.function, &found.data) < 0) found.function = nullptr;
+  return found;
+}
+
+template <class Function>
+ZOLTAN_VOID_FN* untyped(Function* function) {
+  return reinterpret_cast<ZOLTAN_VOID_FN*>(function);
+}
+
+}  // namespace
+
+RegisteredQueries::RegisteredQueries(Zoltan_Struct* zoltan) {
+  constexpr std::array types{ZOLTAN_NUM_OBJ_FN_TYPE,
+                             ZOLTAN_OBJ_LIST_FN_TYPE,
+                             ZOLTAN_FIRST_OBJ_FN_TYPE,
+                             ZOLTAN_NUM_GEOM_FN_TYPE,
+                             ZOLTAN_GEOM_FN_TYPE,
+                             ZOLTAN_GEOM_MULTI_FN_TYPE,
+                             ZOLTAN_PART_FN_TYPE,
+                             ZOLTAN_PART_MULTI_FN_TYPE,
+                             ZOLTAN_NEXT_OBJ_FN_TYPE,
+                             ZOLTAN_NUM_EDGES_FN_TYPE,
+                             ZOLTAN_EDGE_LIST_FN_TYPE,
+                             ZOLTAN_NUM_EDGES_MULTI_FN_TYPE,
+                             ZOLTAN_EDGE_LIST_MULTI_FN_TYPE,
+                             ZOLTAN_HG_SIZE_CS_FN_TYPE,
+                             ZOLTAN_HG_CS_FN_TYPE,
+                             ZOLTAN_NUM_FIXED_OBJ_FN_TYPE,
+                             ZOLTAN_FIXED_OBJ_LIST_FN_TYPE,
+                             ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE};
+  const auto has = [&](std::size_t k) { return (all >> k & 1) != 0; };
+  for (std::size_t k = 0; k < types.size(); ++k)
+    if (registered(zoltan, types[k]).function != nullptr) all |= std::int64_t{1} << k;
+  count = has(0);
+  objects = has(1) || has(2);
+  geometry = has(3) || has(4) || has(5);
+  parts = has(6) || has(7);
+}
+
+int RegisteredQueries::count_objects(Zoltan_Struct* zoltan, int& code) {
+  const Found found = registered(zoltan, ZOLTAN_NUM_OBJ_FN_TYPE);
+  return reinterpret_cast<ZOLTAN_NUM_OBJ_FN*>(found.function)(found.data, &code);
+}
+
+Queries::Queries(Zoltan_Struct* zoltan, const Answers& answers)
+    : zoltan_(zoltan), answers_(answers) {
+  const RegisteredQueries application(zoltan);
+  replaced_.reserve(5);
+  if (!application.objects) {
+    set(ZOLTAN_NUM_OBJ_FN_TYPE, untyped<ZOLTAN_NUM_OBJ_FN>(number_of_objects));
+    set(ZOLTAN_OBJ_LIST_FN_TYPE, untyped<ZOLTAN_OBJ_LIST_FN>(list_of_objects));
+  }
+  if (!application.geometry && answers.weights.objects().coordinates.size > 0) {
+    set(ZOLTAN_NUM_GEOM_FN_TYPE, untyped<ZOLTAN_NUM_GEOM_FN>(number_of_coordinates));
+    set(ZOLTAN_GEOM_MULTI_FN_TYPE, untyped<ZOLTAN_GEOM_MULTI_FN>(list_of_coordinates));
+  }
+  if (!application.parts && !answers.parts.empty())
+    set(ZOLTAN_PART_MULTI_FN_TYPE, untyped<ZOLTAN_PART_MULTI_FN>(list_of_parts));
+}
+
+void Queries::set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function) {
+  const Found before = registered(zoltan_, type);
+  replaced_.push_back({type, before.function, before.data});
+  Zoltan_Set_Fn(zoltan_, type, function, const_cast<void*>(static_cast<const void*>(&answers_)));
+}
+
+Queries::~Queries() {
+  for (const Replaced& each : replaced_)
+    Zoltan_Set_Fn(zoltan_, each.type, each.function, each.data);
+}
+
+}  // namespace valet::zoltan

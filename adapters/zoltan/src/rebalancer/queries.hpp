@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What Zoltan asks for, as far as the application has registered no function of its own.
+
+#include "rebalancer/zoltan_weights.hpp"
+
+#include <zoltan.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace valet::zoltan {
+
+/// Which query functions the application has registered.
+struct RegisteredQueries {
+  explicit RegisteredQueries(Zoltan_Struct* zoltan);
+
+  std::int64_t all = 0;  ///< one bit for each function
+  bool count = false;    ///< how many objects there are
+  bool objects = false;  ///< lists of them
+  bool geometry = false;
+  bool parts = false;
+
+  /// The objects that the application says it has.
+  /// @param code  Zoltan's.
+  [[nodiscard]] static int count_objects(Zoltan_Struct* zoltan, int& code);
+};
+
+/// What Zoltan is told, where the application tells it nothing.
+struct Answers {
+  const ZoltanWeights& weights;  ///< with the objects
+  std::span<const int> parts;    ///< of each object; empty: rank's own
+};
+
+/// Stands in for the functions that are missing while it lives, and for the number of objects.
+class Queries {
+ public:
+  /// @param answers  Must outlive this.
+  Queries(Zoltan_Struct* zoltan, const Answers& answers);
+  Queries(const Queries&) = delete;
+  Queries& operator=(const Queries&) = delete;
+  ~Queries();
+
+ private:
+  void set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function);
+
+  struct Replaced {
+    ZOLTAN_FN_TYPE type;
+    ZOLTAN_VOID_FN* function;
+    void* data;
+  };
+  Zoltan_Struct* zoltan_;
+  const Answers& answers_;
+  std::vector<Replaced> replaced_;
+};
+
+}  // namespace valet::zoltan
