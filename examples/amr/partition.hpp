@@ -5,14 +5,13 @@
 
 #include "forest.hpp"
 #include "regrid.hpp"
+#include <valet/zoltan/rebalancer.hpp>
 
 #include <mpi.h>
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
-
-struct Zoltan_Struct;
 
 namespace amr {
 
@@ -35,16 +34,12 @@ class Partitioner {
   /// Balance::count makes the number of slots a constraint. Along the curve, work is balanced as
   /// far as `slots_per_rank` allows; Zoltan balances the number of patches instead, because neither
   /// method takes a second weight with a bound of its own.
-  /// @throws std::runtime_error when Zoltan fails, on all ranks alike.
+  /// @throws valet::Error when Zoltan fails, on all ranks alike.
   [[nodiscard]] std::vector<int> partition(Forest& forest, const Mesh& mesh,
                                            const Transition& transition, Balance balance,
                                            std::uint64_t slots_per_rank);
 
  private:
-  struct Destroy {
-    void operator()(Zoltan_Struct* zoltan) const;
-  };
-
   [[nodiscard]] std::vector<int> with_zoltan(const Mesh& mesh, const Transition& transition,
                                              Balance balance);
 
@@ -52,7 +47,7 @@ class Partitioner {
   Method method_;
   int rank_ = 0;
   int size_ = 1;
-  std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
+  std::optional<valet::zoltan::Rebalancer> rebalancer_;
 };
 
 }  // namespace amr

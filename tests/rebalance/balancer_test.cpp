@@ -114,7 +114,7 @@ TEST(Balancer, MovesObjectsAsAFunctionSays) {
   EXPECT_TRUE(objects.all_are_there());
   EXPECT_EQ(result.required_slots, objects.count);
   rebalancing.balancer.sources.coordinates = nullptr;
-  objects.count = rebalancing.balancer.rebalance(objects.count, objects.storage()).count;
+  objects.count = rebalancing.rebalance(objects.count, objects.storage()).count;
   EXPECT_EQ(hashed.coordinates_seen, 0U);
   EXPECT_TRUE(objects.all_are_there());
 }
@@ -190,7 +190,7 @@ TEST(Balancer, AsksWhereWeightsMatterForTheOrder) {
   EXPECT_EQ(objects.count, rank() % 2 == 0 ? 100U : 0U);
   EXPECT_TRUE(size() == 1 || result.after.count > 1);
   rebalancing.balancer.sources.weights = nullptr;
-  objects.count = rebalancing.balancer.rebalance(objects.count, objects.storage()).count;
+  objects.count = rebalancing.rebalance(objects.count, objects.storage()).count;
   EXPECT_EQ(stays.calls, 1);
   EXPECT_TRUE(objects.all_are_there());
   EXPECT_LE(max_over_ranks(static_cast<long long>(objects.count)) * size(),
@@ -203,7 +203,7 @@ TEST(Balancer, SaysOnAllRanksWhatIsWrong) {
   Rebalancing rebalancing(cuts, verified());
   rebalance::Balancer& balancer = rebalancing.balancer;
   const auto outcome = [&] {
-    return outcome_of([&] { balancer.rebalance(objects.count, objects.storage()); });
+    return outcome_of([&] { rebalancing.rebalance(objects.count, objects.storage()); });
   };
   expect_error(outcome(), ErrorCode::invalid_argument, {"there are no coordinates"});
   objects.tell(balancer);

@@ -124,14 +124,14 @@ TEST(InfeasiblePartition, MakesArenasGrow) {
   rebalancing.balancer.partition(decision);
   const RaggedRoom room = rebalancing.balancer.required_room(decision, bytes.storage());
   EXPECT_EQ(room.blocks, rank() == 0 ? objects.all : 0);
-  const std::uint64_t count = rebalancing.balancer.rebalance(objects.count, bytes.storage()).count;
+  const std::uint64_t count = rebalancing.rebalance(objects.count, bytes.storage()).count;
   EXPECT_EQ(asked, is_too_much() && rank() == 0 ? 1 : 0);
   EXPECT_EQ(count, room.blocks);
   EXPECT_EQ(lost_or_doubled(bytes.number, count, objects.all), 0);
   EXPECT_EQ(bytes.wrong(count), 0);
   settings.when_infeasible = WhenInfeasible::repair;
   Rebalancing repairing(partitioner, settings);
-  expect_error(outcome_of([&] { repairing.balancer.rebalance(count, bytes.storage()); }),
+  expect_error(outcome_of([&] { repairing.rebalance(count, bytes.storage()); }),
                ErrorCode::invalid_argument, {"repair, which counts slots and no bytes"});
 }
 

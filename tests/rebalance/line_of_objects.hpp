@@ -79,9 +79,16 @@ struct Rebalancing {
 
   RebalanceResult run(LineOfObjects& objects) {
     objects.tell(balancer);
-    RebalanceResult result = balancer.rebalance(objects.count, objects.storage());
+    RebalanceResult result = rebalance(objects.count, objects.storage());
     objects.count = result.count;
     return result;
+  }
+  template <class Storage>
+  RebalanceResult rebalance(std::uint64_t count, const Storage& storage) {
+    rebalance::Decision decision;
+    decision.count = count;
+    balancer.partition(decision);
+    return balancer.settle(decision, storage);
   }
 
   mpi::Channel communicator;

@@ -107,7 +107,7 @@ TEST(Parameters, TakeNamesAndValuesInAnyCase) {
   table.apply_to(parameters);
   EXPECT_EQ(parameters.method, valet::Method::stream);
   EXPECT_EQ(parameters.callbacks, CallbackMode::steps);
-  EXPECT_EQ(parameters.memory_bytes, 65536U);
+  EXPECT_EQ(parameters.options.budget_bytes, 65536U);
   EXPECT_EQ(parameters.report, "/tmp/Report.json");
 }
 
@@ -153,9 +153,9 @@ TEST(Parameters, TakeHowPhasesAreMade) {
   EXPECT_FALSE(parameters.parks() || parameters.is_centralized());
   table.apply_to(parameters);
   EXPECT_EQ(parameters.method, valet::Method::phased);
-  EXPECT_EQ(parameters.heuristic, valet::Heuristic::min_max);
-  EXPECT_EQ(parameters.parking, 3);
-  EXPECT_EQ(parameters.scheduler, valet::Scheduler::centralized);
+  EXPECT_EQ(parameters.options.phased.heuristic, valet::Heuristic::min_max);
+  EXPECT_EQ(parameters.options.phased.parking, 3);
+  EXPECT_EQ(parameters.options.phased.scheduler, valet::Scheduler::centralized);
   EXPECT_TRUE(parameters.parks() && parameters.is_centralized());
   table.set("MIGRATE_METHOD", "STREAM");
   table.apply_to(parameters);
