@@ -86,13 +86,12 @@ bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t requi
 
 BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                            std::uint64_t required, const BlockStorage& storage) {
-  return grown(communicator, "RebalancerOptions::grow", settings.grow, required, storage);
+  return grown(communicator, "grow", settings.grow, required, storage);
 }
 
 RaggedStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                             const RaggedRoom& required, const RaggedStorage& storage) {
-  return grown(communicator, "RebalancerOptions::grow_ragged", settings.grow_ragged, required,
-               storage);
+  return grown(communicator, "grow_ragged", settings.grow_ragged, required, storage);
 }
 
 }  // namespace valet::rebalance

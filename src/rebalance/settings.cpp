@@ -23,8 +23,7 @@ std::optional<Diagnostic> Settings::diagnostic() const {
   if (!(imbalance_tolerance > 1))
     return invalid("an imbalance tolerance of ", text_of(imbalance_tolerance),
                    "; it is largest over mean and must be above 1");
-  if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged)
-    return no_growth("RebalancerOptions::grow");
+  if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged) return no_growth("grow");
   if (granularity == 0U)
     return invalid(
         "a granularity of 0; it is the most objects in a cell: give 1 for every "
@@ -33,12 +32,12 @@ std::optional<Diagnostic> Settings::diagnostic() const {
 }
 
 void Settings::join(mpi::Agreement& agreement) const {
-  agreement.equal({"RebalancerOptions::when_infeasible", name_of_choice}, when_infeasible);
-  agreement.equal({"RebalancerOptions::granularity"}, granularity.value_or(0));
-  agreement.equal({"RebalancerOptions::migration.order", mpi::name_of<Order>}, migration.order);
-  agreement.equal({"RebalancerOptions::imbalance_tolerance", tolerance_text},
+  agreement.equal({"when_infeasible", name_of_choice}, when_infeasible);
+  agreement.equal({"granularity"}, granularity.value_or(0));
+  agreement.equal({"migration.order", mpi::name_of<Order>}, migration.order);
+  agreement.equal({"imbalance_tolerance", tolerance_text},
                   std::bit_cast<std::int64_t>(imbalance_tolerance));
-  agreement.equal({"RebalancerOptions::balance_count", mpi::yes_or_no}, balance_count);
+  agreement.equal({"balance_count", mpi::yes_or_no}, balance_count);
 }
 
 Diagnostic no_growth(const std::string& function) {

@@ -2,7 +2,7 @@
 #pragma once
 
 /// What a caller wants of a rebalancing, whatever the partitioner. Errors call the members by the
-/// names that they have in RebalancerOptions.
+/// names that they have in the options of the caller.
 
 #include "mpi/agreement.hpp"
 #include "rebalance/order_partition.hpp"

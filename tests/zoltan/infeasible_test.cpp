@@ -134,8 +134,7 @@ TEST(WhenInfeasible, ReportsGrowthThatThrowsOnAllRanks) {
   const Outcome outcome = outcome_of_rebalance(objects, options);
   if (size() > 1)
     expect_error(outcome, ErrorCode::callback_failed,
-                 {": enlarging the storage (RebalancerOptions::grow) failed: no room for ",
-                  "nothing has moved"});
+                 {": enlarging the storage (grow) failed: no room for ", "nothing has moved"});
   EXPECT_TRUE(objects.all_are_there());
 }
 
@@ -145,8 +144,7 @@ TEST(WhenInfeasible, ReportsStoragesThatAreStillTooSmall) {
   options.grow = [&](std::uint64_t slots) { return objects.grown_to(slots - 1); };
   const Outcome outcome = outcome_of_rebalance(objects, options);
   if (size() > 1)
-    expect_error(outcome, ErrorCode::infeasible,
-                 {": RebalancerOptions::grow returned a storage of ", "are required"});
+    expect_error(outcome, ErrorCode::infeasible, {": grow returned a storage of ", "are required"});
   EXPECT_TRUE(objects.all_are_there());
 }
 
@@ -182,16 +180,15 @@ TEST(WhenInfeasible, NeedsAFunctionThatGrows) {
   if (rank() < size() - 1) options.grow = [](std::uint64_t) { return BlockStorage{}; };
   CrowdedObjects objects(few_slots);
   expect_error(outcome_of_rebalance(objects, options), ErrorCode::invalid_argument,
-               {"rank " + std::to_string(size() - 1), "there is no RebalancerOptions::grow"});
+               {"rank " + std::to_string(size() - 1), "there is no grow"});
 }
 
 TEST(WhenInfeasible, IsTheSameOnAllRanks) {
   if (size() == 1) return;
   CrowdedObjects objects(few_slots);
-  expect_error(
-      outcome_of_rebalance(
-          objects, options_of(rank() == 0 ? WhenInfeasible::refuse : WhenInfeasible::repair)),
-      ErrorCode::invalid_argument, {"RebalancerOptions::when_infeasible", "refuse", "repair"});
+  expect_error(outcome_of_rebalance(objects, options_of(rank() == 0 ? WhenInfeasible::refuse
+                                                                    : WhenInfeasible::repair)),
+               ErrorCode::invalid_argument, {"when_infeasible", "refuse", "repair"});
 }
 
 }  // namespace

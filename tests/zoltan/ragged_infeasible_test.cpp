@@ -82,8 +82,7 @@ TEST(RaggedInfeasible, IsRefusedByAMigrationInSteps) {
 TEST(RaggedInfeasible, IsNotRepaired) {
   Crowded objects;
   expect_error(objects, objects.outcome_with({.when_infeasible = WhenInfeasible::repair}),
-               ErrorCode::invalid_argument,
-               {"RebalancerOptions::when_infeasible is repair", "take refuse or grow"});
+               ErrorCode::invalid_argument, {"when_infeasible is repair", "take refuse or grow"});
 }
 
 TEST(RaggedInfeasible, ReportsGrowthThatThrowsOnAllRanks) {
@@ -95,8 +94,7 @@ TEST(RaggedInfeasible, ReportsGrowthThatThrowsOnAllRanks) {
       }));
   expect_error(
       objects, outcome, ErrorCode::callback_failed,
-      {"rank 1: enlarging the storage (RebalancerOptions::grow_ragged) failed: no room for ",
-       "nothing has moved"});
+      {"rank 1: enlarging the storage (grow_ragged) failed: no room for ", "nothing has moved"});
 }
 
 /// The error where the application grows to what `change` makes of what is required.
@@ -107,7 +105,7 @@ void expect_too_small(const std::function<void(RaggedRoom&)>& change, const std:
     return objects.grow_to(required);
   }));
   expect_error(objects, outcome, ErrorCode::infeasible,
-               {"rank 1: RebalancerOptions::grow_ragged returned a storage of ", text,
+               {"rank 1: grow_ragged returned a storage of ", text,
                 " are required; return one that has them, nothing has moved"});
 }
 
@@ -129,9 +127,8 @@ TEST(RaggedInfeasible, ReportsColumnsThatAreStillTooSmall) {
     columns[1].slots -= 1;
     return RaggedStorage(grown.fields(), columns);
   }));
-  expect_error(
-      objects, outcome, ErrorCode::infeasible,
-      {"rank 1: RebalancerOptions::grow_ragged returned a storage of ", " rows in column 1, "});
+  expect_error(objects, outcome, ErrorCode::infeasible,
+               {"rank 1: grow_ragged returned a storage of ", " rows in column 1, "});
 }
 
 TEST(RaggedInfeasible, ReportsAnotherStorageThanWasGiven) {
@@ -149,13 +146,12 @@ TEST(RaggedInfeasible, NeedsAFunctionThatGrows) {
   Crowded objects;
   RebalancerOptions options = growing_by({});
   expect_error(objects, objects.outcome_with(options), ErrorCode::invalid_argument,
-               {"rank 0: ", "there is no RebalancerOptions::grow;"});
+               {"rank 0: ", "there is no grow;"});
   options.grow = [](std::uint64_t) { return BlockStorage{}; };
   if (rank() < size() - 1)
     options.grow_ragged = [&](const RaggedRoom& required) { return objects.grow_to(required); };
-  expect_error(
-      objects, objects.outcome_with(options), ErrorCode::invalid_argument,
-      {"rank " + std::to_string(size() - 1) + ": ", "there is no RebalancerOptions::grow_ragged;"});
+  expect_error(objects, objects.outcome_with(options), ErrorCode::invalid_argument,
+               {"rank " + std::to_string(size() - 1) + ": ", "there is no grow_ragged;"});
 }
 
 TEST(RaggedInfeasible, NeedsAFunctionThatGrowsSlotsForBlocksOfOneSize) {
@@ -167,8 +163,7 @@ TEST(RaggedInfeasible, NeedsAFunctionThatGrowsSlotsForBlocksOfOneSize) {
     objects.tell(rebalancer);
     rebalancer.rebalance(objects.blocks.size(), {field(objects.names), field(objects.places, 2)});
   });
-  expect_error(objects, outcome, ErrorCode::invalid_argument,
-               {"rank 0: ", "there is no RebalancerOptions::grow;"});
+  expect_error(objects, outcome, ErrorCode::invalid_argument, {"rank 0: ", "there is no grow;"});
 }
 
 TEST(RaggedErrors, OfPlanningAreThoseOfTheRebalancer) {

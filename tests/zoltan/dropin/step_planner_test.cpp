@@ -45,7 +45,8 @@ std::uint64_t cost_of(const Sources& sources, const StepPlanner& planner) {
 
 std::unique_ptr<Division> division_of(std::uint64_t way, int rank) {
   if (way == 6) return std::make_unique<ProportionalDivision>();
-  return std::make_unique<HeuristicDivision>(static_cast<valet::Heuristic>(way), rank);
+  return std::make_unique<HeuristicDivision>(
+      valet::PhasedOptions{.heuristic = static_cast<valet::Heuristic>(way)}, rank);
 }
 
 TEST(StepPlanner, TakesEverythingAtOnceWhereItFits) {
@@ -253,7 +254,7 @@ TEST(StepPlanner, ServesSourcesAsTheHeuristicSays) {
   const auto first_step = [&](valet::Heuristic heuristic) {
     valet::Ledger ledger;
     StepPlanner planner = sources.planner(ledger);
-    HeuristicDivision division(heuristic, 0);
+    HeuristicDivision division({.heuristic = heuristic}, 0);
     planner.plan(division, 24 * 16, no_limit);
     return credits_of(planner);
   };
