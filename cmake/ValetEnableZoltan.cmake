@@ -55,7 +55,7 @@ endfunction()
 
 # valet_zoltan_functions(<variable>): the functions of Zoltan that Valet replaces, without Zoltan_.
 function(valet_zoltan_functions variable)
-  set(${variable} Migrate LB_Partition LB_Balance Set_Param Set_Param_Vec Create Copy Copy_To Destroy PARENT_SCOPE)
+  set(${variable} Migrate LB_Partition LB_Balance LB_Set_Part_Sizes Set_Param Set_Param_Vec Create Copy Copy_To Destroy PARENT_SCOPE)
 endfunction()
 
 # valet_zoltan_link_flags(<cflags> <libs>): the flags that do the same without CMake, for the installed

@@ -22,6 +22,13 @@ struct Interval {
   std::int64_t count = 0;
 };
 
+/// Where rank r of a balanced layout begins: N r / P, rounded to the nearest integer, halves
+/// upwards.
+[[nodiscard]] constexpr std::int64_t balanced_bound(std::int64_t objects, std::int64_t rank,
+                                                    std::int64_t ranks) {
+  return objects / ranks * rank + (2 * (objects % ranks) * rank + ranks) / (2 * ranks);
+}
+
 /// How numbered objects lie on ranks, before or after.
 class ObjectSide {
  public:

@@ -51,12 +51,6 @@ std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* n
                  "; give 1 to that many, or 0 for all of them");
 }
 
-/// Where rank r of a balanced layout begins: N r / P, rounded to the nearest integer, halves
-/// upwards. Zoltan's BLOCK has the same rule for objects without weights.
-std::int64_t balanced_bound(std::int64_t objects, std::int64_t rank, std::int64_t ranks) {
-  return objects / ranks * rank + (2 * (objects % ranks) * rank + ranks) / (2 * ranks);
-}
-
 class ObjectPlanner {
   using Dimension = layout::Dimension;
 
@@ -146,8 +140,8 @@ class ObjectPlanner {
     const auto objects = static_cast<std::int64_t>(objects_);
     return static_cast<std::uint64_t>(layout.block_size > 0
                                           ? dimension_of(layout).local_extent(self())
-                                          : balanced_bound(objects, self() + 1, ranks) -
-                                                balanced_bound(objects, self(), ranks));
+                                          : layout::balanced_bound(objects, self() + 1, ranks) -
+                                                layout::balanced_bound(objects, self(), ranks));
   }
 
   /// A block beyond all objects is as good as one of all of them.
@@ -165,7 +159,7 @@ class ObjectPlanner {
     if (layout.block_size > 0) return layout::ObjectSide(dimension_of(layout));
     bounds = Array<std::int64_t>(state_.ledger, static_cast<std::size_t>(ranks) + 1);
     for (std::size_t r = 0; r < bounds.size(); ++r)
-      bounds[r] = balanced_bound(objects, static_cast<std::int64_t>(r), ranks);
+      bounds[r] = layout::balanced_bound(objects, static_cast<std::int64_t>(r), ranks);
     return layout::ObjectSide(std::span<const std::int64_t>(bounds.data(), bounds.size()));
   }
   /// Objects that lie as they are, numbered by rank and slot.

@@ -207,6 +207,12 @@ bool Balancer::look_at_objects(Objects& objects, Decision& decision, bool flag) 
   return flag;
 }
 
+/// What is known of the slots when the objects have moved.
+std::optional<ObjectLayout> Balancer::layout_after(const Decision& decision) const {
+  if (!decision.order || settings.migration.order != Order::any) return std::nullopt;
+  return decision.order->layout();
+}
+
 /// The order of these objects says it all. [global]
 bool Balancer::order_decides(const Objects& objects) const {
   return settings.order_rule && (settings.order_rule->deals || objects.weights.size == 0);
@@ -285,7 +291,7 @@ void Balancer::choose_ranks(const Objects& objects, bool by_order, bool is_told_
                                          "all weights are zero; give weights above zero, or none"});
   if (by_order) {
     decision.order.emplace(communicator_, decision.ledger, *settings.order_rule, objects.count,
-                           static_cast<std::uint64_t>(before.sum.count));
+                           static_cast<std::uint64_t>(before.sum.count), settings.from);
     evaluate(objects, decision);
   } else {
     AllObjects all{before.sum.weight, before.sum.count, {}};
@@ -360,6 +366,7 @@ RaggedPlan Balancer::make_plan(Decision& decision, const RaggedStorage& storage)
 template <class Storage>
 RebalanceResult Balancer::move(Decision& decision, const Storage& storage, bool may_grow) const {
   const double start = mpi::now();
+  const std::optional<ObjectLayout> after = layout_after(decision);
   auto plan = make_plan(decision, storage);
   RebalanceResult result = decision;
   result.partition_extra_bytes = decision.ledger.peak_bytes();
@@ -374,6 +381,7 @@ RebalanceResult Balancer::move(Decision& decision, const Storage& storage, bool 
   result.required_slots = plan.blocks_after();
   result.report = carry_out(plan, target, decision.ranks);
   result.count = result.report.blocks_after;
+  if (result.report.plan_from_layout) result.layout = after;
   result.migration_seconds = mpi::now() - moving + planned - start;
   return result;
 }

@@ -62,6 +62,8 @@ class VALET_EXPORT Balancer {
   /// growth.
   RebalanceResult settle(Decision& decision, const BlockStorage& storage) const;
   RebalanceResult settle(Decision& decision, const RaggedStorage& storage) const;
+  /// The layout of the objects when they have moved, if they are in one then. Local.
+  [[nodiscard]] std::optional<ObjectLayout> layout_after(const Decision& decision) const;
   /// Whether any object goes to another rank. Writes no ranks.
   [[nodiscard]] bool changes_ranks(const Decision& decision) const;
 

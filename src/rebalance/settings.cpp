@@ -38,6 +38,11 @@ void Settings::join(mpi::Agreement& agreement) const {
   agreement.equal({"imbalance_tolerance", tolerance_text},
                   std::bit_cast<std::int64_t>(imbalance_tolerance));
   agreement.equal({"balance_count", mpi::yes_or_no}, balance_count);
+  agreement.equal({"whether the objects are in a layout", mpi::yes_or_no}, from.has_value());
+  agreement.equal({"the block size of the layout that they are in"},
+                  from.value_or(ObjectLayout()).block_size);
+  agreement.equal({"the ranks of the layout that they are in"},
+                  from.value_or(ObjectLayout()).ranks);
 }
 
 Diagnostic no_growth(const std::string& function) {

@@ -26,6 +26,7 @@ struct VALET_EXPORT Settings {
   bool balance_count = false;                ///< as a second weight
   std::optional<std::uint64_t> granularity;  ///< most objects in a cell; none: as memory permits
   std::optional<OrderRule> order_rule;       ///< what follows from the order of objects alone
+  std::optional<ObjectLayout> from;          ///< the layout that the objects are in, if known
   WhenInfeasible when_infeasible = WhenInfeasible::refuse;
   std::function<BlockStorage(std::uint64_t required_slots)> grow;
   std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged;

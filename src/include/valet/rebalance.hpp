@@ -4,9 +4,11 @@
 /// @file
 /// What every rebalancing says and asks for, whatever the partitioner.
 
+#include <valet/object_layout.hpp>
 #include <valet/report.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,9 @@ struct RebalanceResult {
   std::uint64_t partition_extra_bytes = 0;  ///< peak memory of the partition, with the map
   std::string warning;  ///< on a partition that is not as it should be, the same on all ranks
   Report report;        ///< of the migration, on this rank
+  /// The layout that the objects are in now, the same on all ranks: the method was BLOCK without
+  /// weights, CYCLIC or BLOCK_CYCLIC, with Order::any. It numbers them for the next one.
+  std::optional<ObjectLayout> layout;
 };
 
 }  // namespace valet

@@ -15,9 +15,9 @@
 namespace valet::zoltan {
 namespace {
 
-void warn_where_not_in_front(const mpi::Channel& channel) {
+void warn_where_not_in_front(const AttachedState& state) {
   static bool is_said = false;
-  if (std::exchange(is_said, true) || stands_in_front() || channel.rank() != 0) return;
+  if (state.is_in_front || state.channel->rank() != 0 || std::exchange(is_said, true)) return;
   print_warning("Valet_Zoltan_attach",
                 "Valet is not in front of Zoltan, so that Zoltan's calls do not reach attached "
                 "storage. Link libvalet_zoltan before Zoltan or preload it, or call "
@@ -49,7 +49,8 @@ struct Attached::Owner {
             "call has returned");
       if (before && before->is_in_call) throw Error(mine->code, mine->text);
       mpi::agree(*state->channel, mine);
-      warn_where_not_in_front(*state->channel);
+      state->is_in_front = stands_in_front();
+      warn_where_not_in_front(*state);
     }
     change_handle_state(zoltan, [this](HandleState& own) { own.attached = state; });
   }
@@ -83,7 +84,13 @@ Attached::~Attached() = default;
 void Attached::detach() { zoltan::detach(*owner_->state); }
 
 std::uint64_t Attached::count() const { return owner_->state->count; }
-void Attached::count(std::uint64_t objects) { owner_->state->count = objects; }
+void Attached::count(std::uint64_t objects) {
+  if (objects != owner_->state->count) owner_->state->layout.reset();
+  owner_->state->count = objects;
+}
+void Attached::layout(const ObjectLayout& layout) { owner_->state->layout = layout; }
+void Attached::forget_layout() { owner_->state->layout.reset(); }
+std::optional<ObjectLayout> Attached::layout() const { return owner_->state->layout; }
 void Attached::storage(const BlockStorage& storage) { owner_->state->storage = storage; }
 void Attached::storage(const RaggedStorage& storage) { owner_->state->storage = storage; }
 

@@ -21,10 +21,10 @@ namespace {
 
 /// As Zoltan takes them apart; ones that count are the same on all ranks.
 constexpr std::array agreed_parameters{
-    "AUTO_MIGRATE",      "RETURN_LISTS",          "LB_METHOD",
-    "IMBALANCE_TOL",     "OBJ_WEIGHT_DIM",        "NUM_GID_ENTRIES",
-    "NUM_LID_ENTRIES",   "NUM_GLOBAL_PARTS",      "KEEP_CUTS",
-    "REDUCE_DIMENSIONS", "RCB_RECTILINEAR_BLOCKS"};
+    "AUTO_MIGRATE",          "RETURN_LISTS",    "LB_METHOD",       "IMBALANCE_TOL",
+    "OBJ_WEIGHT_DIM",        "NUM_GID_ENTRIES", "NUM_LID_ENTRIES", "NUM_GLOBAL_PARTS",
+    "LB_BLOCK_SIZE",         "PART_SIZES",      "KEEP_CUTS",       "REDUCE_DIMENSIONS",
+    "RCB_RECTILINEAR_BLOCKS"};
 
 std::int64_t hash_of_followed(const Zoltan_Struct* zoltan) {
   std::string all;
@@ -33,7 +33,7 @@ std::int64_t hash_of_followed(const Zoltan_Struct* zoltan) {
   return static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1U);
 }
 
-PartitionSetup setup_of(const Zoltan_Struct* zoltan) {
+PartitionSetup setup_of(Zoltan_Struct* zoltan, bool is_in_front) {
   const auto is_on = [zoltan](const char* name) {
     return followed_number(zoltan, name).value_or(0) != 0;
   };
@@ -41,8 +41,12 @@ PartitionSetup setup_of(const Zoltan_Struct* zoltan) {
   setup.method = followed_parameter(zoltan, "LB_METHOD").value_or("RCB");
   setup.keeps_planes = is_on("RCB_RECTILINEAR_BLOCKS");
   setup.reduces_dimensions = is_on("REDUCE_DIMENSIONS");
-  // Whatever it is: part sizes, fixed objects, parameters of a method.
-  setup.is_told_more = true;
+  setup.block_size = setup.deals_blocks() && setup.method != "CYCLIC"
+                         ? static_cast<std::uint64_t>(
+                               std::max(1, followed_number(zoltan, "LB_BLOCK_SIZE").value_or(1)))
+                         : 1;
+  setup.is_told_more = !is_in_front || followed_parameter(zoltan, "PART_SIZES").has_value() ||
+                       RegisteredQueries(zoltan).fixed;
   setup.parts.global = followed_number(zoltan, "NUM_GLOBAL_PARTS");
   setup.parts.local = followed_number(zoltan, "NUM_LOCAL_PARTS");
   setup.parts.are_given = setup.parts.global || setup.parts.local;
@@ -102,7 +106,7 @@ AttachedCall::AttachedCall(AttachedState& state) : state_(state) {
   state.misuse.reset();
   parameters_ = parameters_of_storage(state.zoltan, state.options.migration,
                                       state.options.granularity, state.options.when_infeasible);
-  setup_ = setup_of(state.zoltan);
+  setup_ = setup_of(state.zoltan, state.is_in_front);
 }
 
 AttachedCall::~AttachedCall() { state_.is_in_call = false; }
@@ -199,6 +203,10 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
   if (is_of_relations(setup_.method) && !setup_.tells_objects && !state_.sources.ids)
     return invalid("LB_METHOD ", setup_.method,
                    " needs ids, by which the application names neighbours; give ids()");
+  if (setup_.parts.are_given && setup_.is_own_order())
+    return invalid(
+        "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
+        "NUM_LOCAL_PARTS out, or take CYCLIC");
   if (setup_.parts.are_given && setup_.method == "HIER")
     return invalid(
         "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
@@ -281,7 +289,12 @@ rebalance::Settings AttachedCall::settings(bool each_object) const {
   const auto tolerance = followed_parameter(state_.zoltan, "IMBALANCE_TOL");
   settings.imbalance_tolerance =
       std::max(std::nextafter(1.0, 2.0), tolerance ? std::atof(tolerance->c_str()) : zoltans);
-  settings.order_rule = order_rule_of(setup_, false);
+  settings.order_rule = order_rule_of(setup_, setup_.parts.are_given);
+  settings.from = state_.layout;
+  // Lists are Zoltan's own where it numbers the objects as they are numbered here.
+  using Asked = rebalance::OrderRule::Asked;
+  if (settings.order_rule && each_object && !state_.layout && !setup_.is_own_order())
+    settings.order_rule->asked = Asked::always;
   take_parameters(parameters_, settings);
   if (each_object || setup_.tells_geometry) settings.granularity = 1;
   if (state_.options.grow)

@@ -2,6 +2,7 @@
 #include "attached/calls.hpp"
 
 #include "attached/call.hpp"
+#include "attached/own_lists.hpp"
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "handle/messages.hpp"
@@ -45,6 +46,7 @@ class Move {
         },
         call_.state().storage);
     call_.state().count = result.count;
+    call_.state().layout = result.layout;
     if (decision.is_reported)
       append_report(call_.channel().get(), call_.parameters().report, result.report);
     call_.state().result = std::move(result);
@@ -111,6 +113,10 @@ bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision
 bool wants_imports_only(const Zoltan_Struct* zoltan) {
   return return_lists_of(zoltan) == ReturnLists::imports;
 }
+bool lists_without_imports(const Zoltan_Struct* zoltan) {
+  const ReturnLists wanted = return_lists_of(zoltan);
+  return wanted == ReturnLists::exports || wanted == ReturnLists::parts;
+}
 
 }  // namespace
 
@@ -148,6 +154,15 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
   decision.count = state.count;
   balancer.partition(decision);
   call.check_misuse();
+  const bool lacks_lists = way.gives_lists && decision.order && !zoltan.was_asked();
+  if (lacks_lists) {
+    mpi::agree(call.channel(), within_memory("the lists", [&] { decision.write_ranks(); }));
+    make_lists(call.channel(), state.zoltan, call.sources().ids ? call.sources().ids() : Columns(),
+               {decision.ranks.data(), decision.ranks.size()},
+               return_lists_of(state.zoltan) == ReturnLists::parts, lists);
+    decision.ranks = {};
+  }
+  if (lacks_lists && lists_without_imports(state.zoltan)) lists.imports.free();
   if (!way.gives_lists) {
     lists.imports.free();
     lists.exports.free();
@@ -156,6 +171,7 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
   }
   bool changes = balancer.changes_ranks(decision);
   if (setup.parts.are_given && state.parts) changes = changes_parts(call, decision) || changes;
+  if (!changes && decision.order) state.layout = balancer.layout_after(decision);
   if (!way.moves || !changes) return changes;
 
   StageCallbacks callbacks(state.zoltan);

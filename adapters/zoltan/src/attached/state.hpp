@@ -22,7 +22,9 @@ struct AttachedState final : Attachment {
   rebalance::Sources sources;
   PartSource parts;
   AttachedOptions options;
+  std::optional<ObjectLayout> layout;  ///< that the objects are in, as far as is known
   RebalanceResult result;
+  bool is_in_front = false;          ///< Zoltan's functions reach Valet
   bool is_ended = false;             ///< the Attached is gone, and its storage perhaps too
   bool is_in_call = false;           ///< Zoltan's callbacks may be running
   std::optional<Diagnostic> misuse;  ///< what a callback of this call did that it must not

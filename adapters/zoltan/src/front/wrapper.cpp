@@ -14,6 +14,7 @@ extern "C" {
 decltype(Zoltan_Migrate) __real_Zoltan_Migrate;
 decltype(Zoltan_LB_Partition) __real_Zoltan_LB_Partition;
 decltype(Zoltan_LB_Balance) __real_Zoltan_LB_Balance;
+decltype(Zoltan_LB_Set_Part_Sizes) __real_Zoltan_LB_Set_Part_Sizes;
 decltype(Zoltan_Set_Param) __real_Zoltan_Set_Param;
 decltype(Zoltan_Set_Param_Vec) __real_Zoltan_Set_Param_Vec;
 decltype(Zoltan_Create) __real_Zoltan_Create;

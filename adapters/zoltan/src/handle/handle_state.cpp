@@ -29,10 +29,11 @@ HandleStates& states() {
 }
 
 /// What Zoltan obeys and does not tell, under the names that are remembered.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> followed_names{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> followed_names{
     {{"AUTO_MIGRATE", "AUTO_MIGRATE"},
      {"RETURN_LISTS", "RETURN_LISTS"},
      {"LB_METHOD", "LB_METHOD"},
+     {"LB_BLOCK_SIZE", "LB_BLOCK_SIZE"},
      {"IMBALANCE_TOL", "IMBALANCE_TOL"},
      {"OBJ_WEIGHT_DIM", "OBJ_WEIGHT_DIM"},
      {"NUM_GID_ENTRIES", "NUM_GID_ENTRIES"},
@@ -64,6 +65,21 @@ void follow(HandleState& own, const char* name, const char* value) {
     own.followed[key] = std::move(text);
 }
 
+/// What Zoltan's own partition does not know: LB_METHOD BLOCK_CYCLIC and its LB_BLOCK_SIZE.
+ParameterAnswer own_partition_parameter(const char* name, const char* value) {
+  using Verdict = ParameterAnswer::Verdict;
+  const std::string key = as_zoltan_reads(name);
+  const std::string text = as_zoltan_reads(value);
+  if (key == "LB_METHOD" && text == "BLOCK_CYCLIC") return {Verdict::taken, {}};
+  if (key != "LB_BLOCK_SIZE") return {};
+  const bool is_number = !text.empty() && text.size() < 10 &&
+                         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (text == "DEFAULT" || (is_number && std::stoi(text) > 0)) return {Verdict::taken, {}};
+  return {Verdict::refused, "Invalid value `" + text +
+                                "' for parameter `LB_BLOCK_SIZE'; it takes the objects of a block, "
+                                "a whole number from 1 on. It stays as it was."};
+}
+
 /// Read once: what the environment asked for when the first migration was decided.
 const ParameterTable& environment() {
   static const ParameterTable table = [] {
@@ -80,12 +96,22 @@ const ParameterTable& environment() {
 
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
   if (name == nullptr || value == nullptr) return {};
-  ParameterAnswer answer;
+  ParameterAnswer answer = own_partition_parameter(name, value);
   change_handle_state(zoltan, [&](HandleState& own) {
-    follow(own, name, value);
-    answer = own.parameters.set(name, value);
+    if (answer.verdict != ParameterAnswer::Verdict::refused) follow(own, name, value);
+    if (answer.verdict == ParameterAnswer::Verdict::not_ours)
+      answer = own.parameters.set(name, value);
   });
   return answer;
+}
+
+void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set) {
+  change_handle_state(zoltan, [are_set](HandleState& own) {
+    if (are_set)
+      own.followed["PART_SIZES"] = "SET";
+    else
+      own.followed.erase("PART_SIZES");
+  });
 }
 
 MigrationParameters parameters_of(const Zoltan_Struct* zoltan, const MigrationParameters& given) {

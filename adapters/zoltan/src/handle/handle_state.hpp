@@ -49,6 +49,8 @@ struct HandleState {
 /// Takes a parameter of ours, or remembers one of Zoltan's that is followed. Zoltan's structure
 /// without one (zz == NULL) is the default of all others.
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
+/// Remembers whether the application has set part sizes, which Zoltan does not tell.
+void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set);
 /// What a migration obeys: the structure's own values, then what the options of the caller say,
 /// then what was set for NULL, then the environment.
 /// @param given  The options of the caller, where it has some.

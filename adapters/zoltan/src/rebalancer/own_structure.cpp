@@ -76,6 +76,7 @@ rebalance::Settings settings_of(const RebalancerOptions& options) {
       .balance_count = options.balance_count,
       .granularity = options.granularity,
       .order_rule = order_rule_of(setup_of(options), !options.parameters.empty()),
+      .from = {},
       .when_infeasible = options.when_infeasible,
       .grow = options.grow,
       .grow_ragged = options.grow_ragged,

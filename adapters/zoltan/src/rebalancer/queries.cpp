@@ -121,6 +121,7 @@ RegisteredQueries::RegisteredQueries(Zoltan_Struct* zoltan) {
   objects = has(1) || has(2);
   geometry = has(3) || has(4) || has(5);
   parts = has(6) || has(7);
+  fixed = has(15) || has(16);
 }
 
 int RegisteredQueries::count_objects(Zoltan_Struct* zoltan, int& code) {

@@ -22,6 +22,7 @@ struct RegisteredQueries {
   bool objects = false;  ///< lists of them
   bool geometry = false;
   bool parts = false;
+  bool fixed = false;  ///< objects that must be in a part
 
   /// The objects that the application says it has.
   /// @param code  Zoltan's.

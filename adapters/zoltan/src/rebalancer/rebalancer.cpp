@@ -93,6 +93,9 @@ void Rebalancer::no_weights() { state_->balancer.sources.weights = nullptr; }
 void Rebalancer::global_ids(ColumnSource source) {
   state_->balancer.sources.ids = std::move(source);
 }
+void Rebalancer::from(const std::optional<ObjectLayout>& layout) {
+  state_->balancer.settings.from = layout;
+}
 void Rebalancer::balance_count(bool balance) { state_->balancer.settings.balance_count = balance; }
 Zoltan_Struct* Rebalancer::handle() const {
   state_->zoltan.is_told_more();

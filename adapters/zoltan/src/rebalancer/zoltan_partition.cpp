@@ -210,6 +210,7 @@ std::optional<rebalance::Target> ZoltanPartition::target_at(const rebalance::Poi
 void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
                           const PartRanks& part_ranks, const ZoltanWeights& weights,
                           std::span<int> ranks, std::span<int> parts) {
+  was_asked_ = true;
   const Answers answers{weights, setup_.parts_before};
   const Queries queries(zoltan_, answers);
   const std::uint64_t count = weights.objects().count;

@@ -64,6 +64,8 @@ class ZoltanPartition final : public rebalance::Partitioner {
   [[nodiscard]] const rebalance::PartitionerTraits& traits() const override { return traits_; }
   void is_told_more() { traits_.is_told_more = true; }
   void each_object(bool each) { setup_.each_object = each; }
+  /// Whether Zoltan has partitioned.
+  [[nodiscard]] bool was_asked() const { return was_asked_; }
   /// In the ledger is what Zoltan takes, about, while it does.
   /// @return False also where Zoltan was not asked: for fewer than two objects a part where a rank
   ///         has several parts, which it may never finish.
@@ -83,6 +85,7 @@ class ZoltanPartition final : public rebalance::Partitioner {
   Zoltan_Struct* zoltan_;
   PartitionSetup setup_;
   rebalance::PartitionerTraits traits_;
+  bool was_asked_ = false;
   bool bisects_;        ///< the method is RCB or RIB
   bool follows_curve_;  ///< the method is HSFC, in the coordinates that are given
 };

@@ -9,6 +9,7 @@
 #include <valet/columns.hpp>
 #include <valet/detail/owned.hpp>
 #include <valet/export.hpp>
+#include <valet/object_layout.hpp>
 #include <valet/options.hpp>
 #include <valet/ragged_storage.hpp>
 #include <valet/rebalance.hpp>
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -134,6 +136,19 @@ class VALET_EXPORT Attached {
   [[nodiscard]] std::uint64_t count() const;
   /// Says how many there are now, in slots 0 to count-1. Local.
   void count(std::uint64_t objects);
+  /// The layout that the objects are in, which numbers them: BLOCK without weights, CYCLIC and
+  /// BLOCK_CYCLIC leave them in one, if the order is ANY, and go on from it. Object g is then where
+  /// the layout has it, whatever layouts came before, and the plan comes from the two layouts,
+  /// without counts or slots that are exchanged (Report::plan_from_layout, Report::segments). It is
+  /// forgotten when the count changes or objects move in any other way. Nothing is known of rows
+  /// that the application itself puts elsewhere: then call forget_layout(). Local.
+  [[nodiscard]] std::optional<ObjectLayout> layout() const;
+  /// Says which layout the objects are in. Local; the same on all ranks. The next partition reports
+  /// a count that is not that of the layout as invalid_argument.
+  void layout(const ObjectLayout& layout);
+  /// From now on objects are numbered by rank and slot. Local; on all ranks.
+  void forget_layout();
+
   /// Replaces the storage, for arrays that were not given by valet::ref() and are elsewhere now.
   /// Local.
   void storage(const BlockStorage& storage);

@@ -202,6 +202,10 @@ class VALET_EXPORT Rebalancer {
   /// 2^32-1, one for each entry of an id, the same number on all ranks. Unique over all ranks.
   /// Local. If not given, an object has two entries, its rank and its slot.
   void global_ids(ColumnSource source);
+  /// The layout that the objects are in at the next partitions, which numbers them for BLOCK
+  /// without weights, CYCLIC and BLOCK_CYCLIC: RebalanceResult::layout of the last one. Local; the
+  /// same on all ranks. None: objects are numbered by rank and slot.
+  void from(const std::optional<ObjectLayout>& layout);
   /// See RebalancerOptions::balance_count. Local; the same on all ranks.
   void balance_count(bool balance);
 

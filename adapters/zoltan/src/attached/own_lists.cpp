@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attached/own_lists.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "mpi/agreement.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace valet::zoltan {
+namespace {
+
+/// The lists at the other end.
+int invert(Zoltan_Struct* zoltan, StockList& known, StockList& found) {
+  return Zoltan_Invert_Lists(zoltan, known.count, known.gids, known.lids, known.procs, known.parts,
+                             &found.count, &found.gids, &found.lids, &found.procs, &found.parts);
+}
+
+struct Exports {
+  std::vector<ZOLTAN_ID_TYPE> gids, lids;
+  std::vector<int> procs;
+};
+
+Exports exports_of(const mpi::Channel& channel, const Columns& ids, std::span<const int> ranks,
+                   bool all) {
+  Exports exports;
+  for (std::size_t slot = 0; slot < ranks.size(); ++slot) {
+    if (!all && ranks[slot] == channel.rank()) continue;
+    if (ids.size == 0) {
+      exports.gids.push_back(static_cast<ZOLTAN_ID_TYPE>(channel.rank()));
+      exports.gids.push_back(static_cast<ZOLTAN_ID_TYPE>(slot));
+    }
+    for (std::size_t e = 0; e < ids.size; ++e)
+      exports.gids.push_back(static_cast<ZOLTAN_ID_TYPE>(ids.number(e, slot)));
+    exports.lids.push_back(static_cast<ZOLTAN_ID_TYPE>(slot));
+    exports.procs.push_back(ranks[slot]);
+  }
+  return exports;
+}
+
+}  // namespace
+
+void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const Columns& ids,
+                std::span<const int> ranks, bool all, StockLists& lists) {
+  Exports exports;
+  mpi::agree(channel,
+             within_memory("the lists", [&] { exports = exports_of(channel, ids, ranks, all); }));
+  lists.entries = {static_cast<int>(ids.size == 0 ? 2 : ids.size), 1};
+  Zoltan_Set_Param(zoltan, "NUM_GID_ENTRIES", std::to_string(lists.entries.gid).c_str());
+  Zoltan_Set_Param(zoltan, "NUM_LID_ENTRIES", "1");
+  // Twice: then Zoltan has allocated both, and frees them as its own.
+  lists.imports.free();
+  lists.exports.free();
+  int code = Zoltan_Invert_Lists(zoltan, static_cast<int>(exports.procs.size()),
+                                 exports.gids.data(), exports.lids.data(), exports.procs.data(),
+                                 exports.procs.data(), &lists.imports.count, &lists.imports.gids,
+                                 &lists.imports.lids, &lists.imports.procs, &lists.imports.parts);
+  std::optional<Diagnostic> mine;
+  const auto look_at = [&] {
+    if (code == ZOLTAN_OK || code == ZOLTAN_WARN) return;
+    mine = Diagnostic{ErrorCode::out_of_memory, "Zoltan found no memory for the lists"};
+  };
+  look_at();
+  mpi::agree(channel, mine);
+  code = invert(zoltan, lists.imports, lists.exports);
+  look_at();
+  mpi::agree(channel, mine);
+}
+
+}  // namespace valet::zoltan
