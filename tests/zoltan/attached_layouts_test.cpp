@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Attached storage remembers the layout that its objects are in: from layout to layout every object
+// is where the layout has it, planned from the two layouts alone.
+
+#include "counted_mpi.hpp"
+#include "oracle.hpp"
+#include "random_maps.hpp"
+#include "seed.hpp"
+#include "test_comm.hpp"
+#include "zoltan_lists.hpp"
+#include <valet/zoltan/attached.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <zoltan.h>
+
+namespace {
+
+using namespace valet::test;
+using valet::ObjectLayout;
+using valet::zoltan::Attached;
+
+/// The numbers that this rank has in a layout.
+std::vector<std::uint64_t> numbers_here(const ObjectLayout& layout, std::uint64_t objects) {
+  const Numbers all = numbers_of(layout, objects, size());
+  return row_of(all, rank());
+}
+
+/// Objects whose values are their numbers, numbered through by rank and slot in the beginning.
+struct Numbered {
+  explicit Numbered(const std::vector<std::uint64_t>& counts, const char* lists = "NONE")
+      : zoltan(Zoltan_Create(MPI_COMM_WORLD)),
+        all(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0})),
+        number(all + 1),
+        weight(all + 1, 1.0),
+        cells(zoltan, row_of(counts, rank()), valet::ref(number), valet::ref(weight)) {
+    const auto first = std::accumulate(counts.begin(), counts.begin() + rank(), std::uint64_t{0});
+    std::iota(number.begin(), number.begin() + static_cast<std::ptrdiff_t>(cells.count()), first);
+    set("DEBUG_LEVEL", "0");
+    set("AUTO_MIGRATE", "TRUE");
+    set("RETURN_LISTS", lists);
+  }
+  Numbered(const Numbered&) = delete;
+  Numbered& operator=(const Numbered&) = delete;
+  ~Numbered() { Zoltan_Destroy(&zoltan); }
+
+  void set(const char* name, const std::string& value) {
+    EXPECT_EQ(Zoltan_Set_Param(zoltan, name, value.c_str()), ZOLTAN_OK) << name;
+  }
+  void choose(const ObjectLayout& layout) {
+    set("LB_METHOD", layout.block_size == 0   ? "BLOCK"
+                     : layout.block_size == 1 ? "CYCLIC"
+                                              : "block_cyclic");
+    if (layout.block_size > 1) set("LB_BLOCK_SIZE", std::to_string(layout.block_size));
+  }
+  [[nodiscard]] std::vector<std::uint64_t> here() const {
+    return {number.begin(), number.begin() + static_cast<std::ptrdiff_t>(cells.count())};
+  }
+  void expect_in(const ObjectLayout& layout) const {
+    EXPECT_EQ(here(), numbers_here(layout, all));
+    EXPECT_EQ(cells.layout(), layout);
+  }
+
+  Zoltan_Struct* zoltan;
+  std::uint64_t all;
+  std::vector<std::uint64_t> number;
+  std::vector<double> weight;
+  Attached cells;
+};
+
+std::vector<std::uint64_t> even_counts(std::uint64_t each) {
+  return std::vector<std::uint64_t>(static_cast<std::size_t>(size()), each);
+}
+
+const std::array chain{ObjectLayout::cyclic(4), ObjectLayout::cyclic(7), ObjectLayout::cyclic(4),
+                       ObjectLayout::balanced(), ObjectLayout::cyclic(1)};
+
+TEST(AttachedLayouts, AreExactThroughEveryFormOfLists) {
+  for (const char* const lists : {"NONE", "ALL", "IMPORT", "EXPORT", "PARTS"}) {
+    Numbered objects(even_counts(252), lists);
+    std::uint64_t before = objects.cells.count();
+    for (const ObjectLayout& layout : chain) {
+      objects.choose(layout);
+      const ZoltanLists given(objects.zoltan);
+      EXPECT_EQ(given.code(), ZOLTAN_OK);
+      objects.expect_in(layout);
+      const auto& imports = given.imports();
+      const auto& exports = given.exports();
+      EXPECT_EQ(imports.count >= 0, std::string(lists) == "ALL" || std::string(lists) == "IMPORT");
+      EXPECT_EQ(exports.count >= 0, std::string(lists) != "NONE" && std::string(lists) != "IMPORT");
+      if (std::string(lists) == "ALL") {
+        EXPECT_EQ(before + static_cast<std::uint64_t>(imports.count) -
+                      static_cast<std::uint64_t>(exports.count),
+                  objects.cells.count());
+      }
+      const valet::Report& report = objects.cells.result().report;
+      EXPECT_TRUE(size() == 1 || (report.plan_from_layout && report.segments > 0));
+      before = objects.cells.count();
+    }
+  }
+}
+
+TEST(AttachedLayouts, AreReachedFromAnyOtherInRandomChains) {
+  const std::uint64_t cases = cases_wanted(20);
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    std::vector<std::uint64_t> counts;
+    for (int r = 0; r < size(); ++r)
+      counts.push_back(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, 60));
+    Numbered objects(counts, pick(random, 0, 1) == 0 ? "NONE" : "ALL");
+    for (int step = 0; step < 4; ++step) {
+      const ObjectLayout layout{pick(random, 0, 12), 0};
+      objects.choose(layout);
+      EXPECT_EQ(ZoltanLists(objects.zoltan).code(), ZOLTAN_OK);
+      if (objects.all > 0) {
+        const auto expected = numbers_here(layout, objects.all);
+        EXPECT_EQ(objects.here(), expected) << "blocks of " << layout.block_size;
+      }
+    }
+  }
+}
+
+TEST(AttachedLayouts, GoOnFromWhatTheApplicationSays) {
+  Numbered objects(even_counts(24));
+  const ObjectLayout dealt = ObjectLayout::cyclic(2);
+  const auto own = numbers_here(dealt, objects.all);
+  std::ranges::copy(own, objects.number.begin());
+  objects.cells.count(own.size());
+  objects.cells.layout(dealt);
+  objects.choose(ObjectLayout::balanced());
+  EXPECT_EQ(objects.cells.partition(), size() > 1);
+  objects.expect_in(ObjectLayout::balanced());
+}
+
+TEST(AttachedLayouts, AreForgottenWhereNothingIsKnownOfTheSlots) {
+  Numbered objects(even_counts(30));
+  const auto deal = [&] {
+    objects.choose(ObjectLayout::cyclic(3));
+    objects.cells.partition();
+    EXPECT_TRUE(objects.cells.layout().has_value());
+  };
+  deal();
+  objects.cells.forget_layout();
+  EXPECT_FALSE(objects.cells.layout().has_value());
+  deal();
+  objects.cells.count(objects.cells.count());
+  EXPECT_TRUE(objects.cells.layout().has_value()) << "it is the same count";
+  objects.set("LB_METHOD", "RANDOM");
+  EXPECT_FALSE(objects.cells.partition() && objects.cells.layout().has_value());
+  deal();
+  objects.set("MIGRATE_ORDER", "STABLE");
+  objects.choose(ObjectLayout::balanced());
+  EXPECT_FALSE(objects.cells.partition() && objects.cells.layout().has_value());
+  objects.set("MIGRATE_ORDER", "DEFAULT");
+  deal();
+  EXPECT_EQ(Zoltan_Migrate(objects.zoltan, -1, nullptr, nullptr, nullptr, nullptr, 0, nullptr,
+                           nullptr, nullptr, nullptr),
+            ZOLTAN_OK);
+  EXPECT_FALSE(objects.cells.layout().has_value());
+  deal();
+  objects.cells.count(objects.cells.count() - 1);
+  EXPECT_FALSE(objects.cells.layout().has_value());
+}
+
+TEST(AttachedLayouts, ThatAreNotThoseOfTheObjectsAreAnErrorOnAllRanks) {
+  Numbered objects(even_counts(20));
+  if (rank() == 0) objects.cells.count(19);
+  const auto before = objects.here();
+  objects.cells.layout(ObjectLayout::balanced());
+  objects.choose(ObjectLayout::cyclic(2));
+  if (size() > 1)
+    expect_thrown(valet::ErrorCode::invalid_argument,
+                  {"the layout that the objects are in gives this rank", "or none"},
+                  [&] { objects.cells.partition(); });
+  EXPECT_TRUE(size() == 1 || objects.here() == before);
+  objects.cells.forget_layout();
+  objects.cells.layout(ObjectLayout::cyclic(2, size() + 1));
+  expect_thrown(valet::ErrorCode::invalid_argument, {"is over", "but there are"},
+                [&] { objects.cells.partition(); });
+  if (size() == 1) return;
+  objects.cells.forget_layout();
+  if (rank() == 0) objects.cells.layout(ObjectLayout::balanced());
+  expect_thrown(valet::ErrorCode::invalid_argument, {"whether the objects are in a layout"},
+                [&] { objects.cells.partition(); });
+}
+
+TEST(AttachedLayouts, DoNotHideWhatZoltanIsTold) {
+  Numbered objects(even_counts(40));
+  objects.choose(ObjectLayout::balanced());
+  objects.cells.partition();
+  // All to the first rank.
+  std::vector<float> sizes(static_cast<std::size_t>(size()), 0.0F);
+  std::vector<int> parts(sizes.size());
+  std::iota(parts.begin(), parts.end(), 0);
+  sizes[0] = 1;
+  ASSERT_EQ(
+      Zoltan_LB_Set_Part_Sizes(objects.zoltan, 1, size(), parts.data(), nullptr, sizes.data()),
+      ZOLTAN_OK);
+  EXPECT_EQ(objects.cells.partition(), size() > 1);
+  EXPECT_EQ(objects.cells.count(), rank() == 0 ? objects.all : 0);
+  // Weights make bounds that are no layout's.
+  Numbered heavy(even_counts(40));
+  for (std::uint64_t k = 0; k < heavy.cells.count(); ++k) heavy.weight[k] = rank() == 0 ? 3 : 1;
+  heavy.cells.weights(valet::array_columns(valet::ref(heavy.weight), 1));
+  heavy.choose(ObjectLayout::balanced());
+  EXPECT_FALSE(heavy.cells.partition() && heavy.cells.layout().has_value());
+}
+
+TEST(AttachedLayouts, AreWhatARebalancerReturnsAndTakes) {
+  std::vector<std::uint64_t> number(1000);
+  std::uint64_t count = 84;
+  const std::uint64_t all = count * static_cast<std::uint64_t>(size());
+  std::iota(number.begin(), number.end(), count * static_cast<std::uint64_t>(rank()));
+  std::optional<ObjectLayout> layout;
+  for (const ObjectLayout& next : chain) {
+    valet::zoltan::RebalancerOptions options;
+    options.method = next.block_size == 0 ? "BLOCK" : "BLOCK_CYCLIC";
+    options.block_size = std::max<std::uint64_t>(1, next.block_size);
+    valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    rebalancer.from(layout);
+    const auto result = rebalancer.rebalance(count, valet::BlockStorage{valet::field(number)});
+    count = result.count;
+    layout = result.layout;
+    ASSERT_EQ(layout, next);
+    const auto expected = numbers_here(next, all);
+    ASSERT_TRUE(std::equal(expected.begin(), expected.end(), number.begin())) << next.block_size;
+  }
+}
+
+TEST(AttachedLayouts, ExchangeNeitherCountsNorSlots) {
+  Numbered objects(even_counts(2000));
+  // Blocks of 500 at both ends: with every rank whose counts were announced there was a message.
+  objects.choose(ObjectLayout::cyclic(4));
+  objects.cells.partition();
+  objects.cells.partition();
+  objects.choose(ObjectLayout::cyclic(7));
+  communication = {};
+  objects.cells.partition();
+  const Communication spent = communication;
+  const auto& report = objects.cells.result().report;
+  EXPECT_TRUE(size() == 1 || report.plan_from_layout);
+  long long sends = 0;
+  for (const char* const name : {"Send", "Isend", "Issend", "Ssend"})
+    if (const auto found = spent.calls.find(name); found != spent.calls.end())
+      sends += found->second;
+  EXPECT_LE(sends, static_cast<long long>(report.messages + report.credits));
+  EXPECT_EQ(spent.calls.count("Issend"), 0U) << "counts are announced by it";
+}
+
+TEST(BlockCyclic, IsAMethodOfAttachedStorageAlone) {
+  Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
+  EXPECT_EQ(Zoltan_Set_Param(zoltan, "LB_METHOD", "BLOCK_CYCLIC"), ZOLTAN_OK);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(ZoltanLists(zoltan).code(), ZOLTAN_FATAL);
+  expect_words(testing::internal::GetCapturedStderr(), {"BLOCK_CYCLIC", "attached"});
+  testing::internal::CaptureStderr();
+  for (const char* const wrong : {"0", "-4", "2x3", "many", "", "99999999999"})
+    EXPECT_EQ(Zoltan_Set_Param(zoltan, "LB_BLOCK_SIZE", wrong), ZOLTAN_WARN) << wrong;
+  expect_words(testing::internal::GetCapturedStderr(), {"LB_BLOCK_SIZE", "from 1 on"});
+  Zoltan_Destroy(&zoltan);
+  Numbered objects(even_counts(12));
+  objects.choose(ObjectLayout::cyclic(2));
+  objects.set("NUM_GLOBAL_PARTS", std::to_string(2 * size()));
+  expect_thrown(valet::ErrorCode::invalid_argument, {"to ranks, not to parts"},
+                [&] { objects.cells.partition(); });
+}
+
+}  // namespace
