@@ -11,8 +11,9 @@ Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich]
 
 Installs missing packages, builds the release preset in build/ and runs its tests.
   --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
-              different sizes, a thousand jobs with delays in MPI, the whole model; then, as root, the
-              commands of the README in clean roots of Debian 12 and 13 (tests/roots/run.sh)
+              different sizes, a thousand jobs with delays in MPI, the whole model, every way to move
+              attached storage through every door; then, as root, the commands of the README in clean
+              roots of Debian 12 and 13 (tests/roots/run.sh)
   --large     also run the tests labelled "large", which need several GB of memory
   --sanitize  then build the libraries with AddressSanitizer and UndefinedBehaviorSanitizer in
               build/sanitize and run their tests not labelled "slow", "long" or "large", but those

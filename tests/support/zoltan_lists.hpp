@@ -4,6 +4,7 @@
 #include <zoltan.h>
 
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace valet::test {
@@ -17,12 +18,17 @@ class ZoltanLists {
     int *procs = nullptr, *parts = nullptr;
   };
 
-  explicit ZoltanLists(Zoltan_Struct* zoltan) {
-    int changes = 0;
-    code_ = Zoltan_LB_Partition(zoltan, &changes, &gid_entries_, &lid_entries_, &imports_.count,
-                                &imports_.gids, &imports_.lids, &imports_.procs, &imports_.parts,
-                                &exports_.count, &exports_.gids, &exports_.lids, &exports_.procs,
-                                &exports_.parts);
+  /// @param balances  By Zoltan_LB_Balance, which tells no parts.
+  explicit ZoltanLists(Zoltan_Struct* zoltan, bool balances = false) {
+    code_ =
+        balances
+            ? Zoltan_LB_Balance(zoltan, &changes_, &gid_entries_, &lid_entries_, &imports_.count,
+                                &imports_.gids, &imports_.lids, &imports_.procs, &exports_.count,
+                                &exports_.gids, &exports_.lids, &exports_.procs)
+            : Zoltan_LB_Partition(zoltan, &changes_, &gid_entries_, &lid_entries_, &imports_.count,
+                                  &imports_.gids, &imports_.lids, &imports_.procs, &imports_.parts,
+                                  &exports_.count, &exports_.gids, &exports_.lids, &exports_.procs,
+                                  &exports_.parts);
   }
   ZoltanLists(const ZoltanLists&) = delete;
   ZoltanLists& operator=(const ZoltanLists&) = delete;
@@ -32,6 +38,7 @@ class ZoltanLists {
   }
 
   [[nodiscard]] int code() const { return code_; }
+  [[nodiscard]] bool changes() const { return changes_ != 0; }
   [[nodiscard]] int gid_entries() const { return gid_entries_; }
   [[nodiscard]] int lid_entries() const { return lid_entries_; }
   [[nodiscard]] const Arrays& imports() const { return imports_; }
@@ -42,9 +49,20 @@ class ZoltanLists {
     for (int k = 0; k < exports_.count; ++k) ranks[exports_.lids[k]] = exports_.procs[k];
     return ranks;
   }
+  /// Zoltan_Migrate with the lists.
+  [[nodiscard]] int migrate(Zoltan_Struct* zoltan) const {
+    const auto& [in, out] = std::tie(imports_, exports_);
+    return Zoltan_Migrate(zoltan, in.count, in.gids, in.lids, in.procs, in.parts, out.count,
+                          out.gids, out.lids, out.procs, out.parts);
+  }
+  [[nodiscard]] int help_migrate(Zoltan_Struct* zoltan) const {
+    const auto& [in, out] = std::tie(imports_, exports_);
+    return Zoltan_Help_Migrate(zoltan, in.count, in.gids, in.lids, in.procs, out.count, out.gids,
+                               out.lids, out.procs);
+  }
 
  private:
-  int code_ = ZOLTAN_OK;
+  int code_ = ZOLTAN_OK, changes_ = 0;
   int gid_entries_ = 0, lid_entries_ = 0;
   Arrays imports_, exports_;
 };

@@ -6,7 +6,7 @@
 
 #include "gathered.hpp"
 #include "kokkos_environment.hpp"
-#include "mesh.hpp"
+#include "mesh_fields.hpp"
 #include "promise.hpp"
 #include "random_maps.hpp"
 #include <valet/zoltan/lists.hpp>
@@ -27,36 +27,6 @@ const Mesh& mesh() {
   static const Mesh instance(wide, high, seed());
   return instance;
 }
-
-/// The fields of the triangles of a client, all computed from a triangle's number.
-struct Fields {
-  Kokkos::View<std::uint32_t*> number;
-  Kokkos::View<double* [2], Kokkos::LayoutLeft> centre;
-  Kokkos::View<short* [3], Kokkos::LayoutRight> corners;
-
-  explicit Fields(const MeshClient& client)
-      : number("number", client.mesh().size()),
-        centre("centre", client.mesh().size()),
-        corners("corners", client.mesh().size()) {
-    for (std::size_t s = 0; s < client.mine().size(); ++s) write(s, client.mine()[s]);
-  }
-
-  void write(std::size_t slot, std::uint32_t triangle) {
-    number(slot) = triangle;
-    for (int d = 0; d < 2; ++d) centre(slot, d) = mesh().centre(triangle, d);
-    for (std::size_t c = 0; c < 3; ++c)
-      corners(slot, c) = static_cast<short>(mesh().triangle(triangle)[c]);
-  }
-  [[nodiscard]] bool is_right(std::size_t slot) const {
-    const std::uint32_t triangle = number(slot);
-    if (triangle >= mesh().size()) return false;
-    bool right = true;
-    for (int d = 0; d < 2; ++d) right = right && centre(slot, d) == mesh().centre(triangle, d);
-    for (std::size_t c = 0; c < 3; ++c)
-      right = right && corners(slot, c) == static_cast<short>(mesh().triangle(triangle)[c]);
-    return right;
-  }
-};
 
 /// Where every triangle should be and in which part, by the lists of all ranks.
 struct Expected {
@@ -189,7 +159,7 @@ class ListedMesh {
   MeshClient client;
   MeshZoltan zoltan;
   MeshLists partition;
-  Fields fields;
+  MeshFields fields;
   std::vector<int> parts;
   std::vector<ZOLTAN_ID_TYPE> gids;
   std::unordered_map<std::uint32_t, std::uint64_t> slots;
@@ -357,7 +327,7 @@ TEST(Lists, KeepFixedObjectsWhereTheyAreFixed) {
       },
       &client);
   const MeshLists partition(zoltan);
-  Fields fields(client);
+  MeshFields fields(client);
   const ListMigration done = zoltan::migrate(MPI_COMM_WORLD, partition.lists(),
                                              client.mine().size(), fields.number, fields.centre);
   long long strangers = 0;

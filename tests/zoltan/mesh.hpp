@@ -44,6 +44,8 @@ class Mesh {
   [[nodiscard]] const std::vector<std::uint32_t>& neighbours(std::uint32_t k) const {
     return neighbours_[k];
   }
+  /// Its work, for Zoltan where OBJ_WEIGHT_DIM is 1.
+  [[nodiscard]] static float weight(std::uint32_t k) { return 1.0F + static_cast<float>(k % 4); }
   [[nodiscard]] double centre(std::uint32_t k, int d) const {
     double sum = 0;
     for (const std::uint32_t v : triangles_[k]) sum += vertices_[v][static_cast<std::size_t>(d)];
@@ -142,7 +144,8 @@ class MeshZoltan {
  public:
   using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-  MeshZoltan(MeshClient& client, const Parameters& parameters) {
+  /// @param tells_objects  Otherwise only how they are related: somebody else says which there are.
+  MeshZoltan(MeshClient& client, const Parameters& parameters, bool tells_objects = true) {
     float version = 0;
     Zoltan_Initialize(0, nullptr, &version);
     zoltan_.reset(Zoltan_Create(MPI_COMM_WORLD));
@@ -150,17 +153,23 @@ class MeshZoltan {
     set("NUM_GID_ENTRIES", std::to_string(client.words().gid));
     set("NUM_LID_ENTRIES", std::to_string(client.words().lid));
     for (const auto& [name, value] : parameters) set(name, value);
+    tell_relations(get(), client);
+    if (!tells_objects) return;
     Zoltan_Set_Num_Obj_Fn(get(), number, &client);
     Zoltan_Set_Obj_List_Fn(get(), list, &client);
     Zoltan_Set_Num_Geom_Fn(get(), geometry_dimensions, &client);
     Zoltan_Set_Geom_Multi_Fn(get(), geometry, &client);
-    Zoltan_Set_Num_Edges_Multi_Fn(get(), edge_numbers, &client);
-    Zoltan_Set_Edge_List_Multi_Fn(get(), edge_lists, &client);
-    Zoltan_Set_HG_Size_CS_Fn(get(), hyperedge_sizes, &client);
-    Zoltan_Set_HG_CS_Fn(get(), hyperedges, &client);
-    Zoltan_Set_Hier_Num_Levels_Fn(get(), levels, &client);
-    Zoltan_Set_Hier_Part_Fn(get(), part_at_level, &client);
-    Zoltan_Set_Hier_Method_Fn(get(), method_at_level, &client);
+  }
+
+  /// Registers the queries for graphs, hypergraphs and levels.
+  static void tell_relations(Zoltan_Struct* zoltan, MeshClient& client) {
+    Zoltan_Set_Num_Edges_Multi_Fn(zoltan, edge_numbers, &client);
+    Zoltan_Set_Edge_List_Multi_Fn(zoltan, edge_lists, &client);
+    Zoltan_Set_HG_Size_CS_Fn(zoltan, hyperedge_sizes, &client);
+    Zoltan_Set_HG_CS_Fn(zoltan, hyperedges, &client);
+    Zoltan_Set_Hier_Num_Levels_Fn(zoltan, levels, &client);
+    Zoltan_Set_Hier_Part_Fn(zoltan, part_at_level, &client);
+    Zoltan_Set_Hier_Method_Fn(zoltan, method_at_level, &client);
   }
 
   void set(const std::string& name, const std::string& value) {
@@ -181,13 +190,14 @@ class MeshZoltan {
     *error = ZOLTAN_OK;
     return static_cast<int>(client(data).mine().size());
   }
-  static void list(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int,
-                   float* /*weights*/, int* error) {
+  static void list(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int dimensions,
+                   float* weights, int* error) {
     *error = ZOLTAN_OK;
     const MeshClient& all = client(data);
     for (std::size_t slot = 0; slot < all.mine().size(); ++slot) {
       all.write_gid(all.mine()[slot], gids);
       all.write_lid(slot, lids);
+      if (dimensions > 0) weights[slot] = Mesh::weight(all.mine()[slot]);
       gids += all.words().gid;
       lids += all.words().lid;
     }
