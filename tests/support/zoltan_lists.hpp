@@ -3,11 +3,40 @@
 
 #include <zoltan.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
 namespace valet::test {
+
+/// A Zoltan_Struct for all ranks.
+class ZoltanHandle {
+ public:
+  ZoltanHandle() {
+    float version = 0;
+    Zoltan_Initialize(0, nullptr, &version);
+    zoltan_.reset(Zoltan_Create(MPI_COMM_WORLD));
+    set("DEBUG_LEVEL", "0");
+  }
+
+  void set(const std::string& name, const std::string& value) {
+    code_ = std::max(code_, Zoltan_Set_Param(get(), name.c_str(), value.c_str()));
+  }
+  /// ZOLTAN_OK if all parameters were taken.
+  [[nodiscard]] int code() const { return code_; }
+  [[nodiscard]] Zoltan_Struct* get() const { return zoltan_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(Zoltan_Struct* zoltan) const { Zoltan_Destroy(&zoltan); }
+  };
+
+  std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
+  int code_ = ZOLTAN_OK;
+};
 
 /// What Zoltan_LB_Partition returns, freed in the end. Knows nothing of Valet.
 class ZoltanLists {

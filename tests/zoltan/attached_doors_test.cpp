@@ -349,7 +349,7 @@ PassedDoor pass(const DoorCase& c, MeshFields& fields) {
   return pass_attached(c, fields);
 }
 
-constexpr std::size_t block_bytes =
+constexpr std::size_t door_block_bytes =
     sizeof(std::uint32_t) + 2 * sizeof(double) + 3 * sizeof(short) + sizeof(float);
 
 /// @return Whether it was refused.
@@ -362,7 +362,7 @@ bool expect_content(const DoorCase& c) {
   const PassedDoor passed = pass(c, fields);
   const bool is_refused = max_over_ranks(passed.is_refused ? 1 : 0) > 0;
   EXPECT_TRUE(all_ranks(passed.is_refused == is_refused));
-  const std::size_t bytes = reference.most_moved() * block_bytes;
+  const std::size_t bytes = reference.most_moved() * door_block_bytes;
   if (is_refused) {
     EXPECT_TRUE(c.may_be_refused(bytes));
     bool is_unchanged = true;
@@ -373,7 +373,7 @@ bool expect_content(const DoorCase& c) {
   }
   EXPECT_FALSE(c.needs_more(bytes));
   const bool by_layout = reference.is_layout() && c.order() == Order::any && c.door().partitions();
-  const Content& content = reference.content(c.order(), by_layout, block_bytes);
+  const Content& content = reference.content(c.order(), by_layout, door_block_bytes);
   const auto held = static_cast<std::uint64_t>(
       std::ranges::count_if(content, [](const auto& from) { return from.has_value(); }));
   long long wrong = wrong_slots(content, [&](std::uint64_t slot, const Address& from) {

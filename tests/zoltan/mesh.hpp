@@ -140,16 +140,12 @@ class MeshClient {
 };
 
 /// Zoltan's handle with all query functions of a client.
-class MeshZoltan {
+class MeshZoltan : public ZoltanHandle {
  public:
   using Parameters = std::vector<std::pair<std::string, std::string>>;
 
   /// @param tells_objects  Otherwise only how they are related: somebody else says which there are.
   MeshZoltan(MeshClient& client, const Parameters& parameters, bool tells_objects = true) {
-    float version = 0;
-    Zoltan_Initialize(0, nullptr, &version);
-    zoltan_.reset(Zoltan_Create(MPI_COMM_WORLD));
-    set("DEBUG_LEVEL", "0");
     set("NUM_GID_ENTRIES", std::to_string(client.words().gid));
     set("NUM_LID_ENTRIES", std::to_string(client.words().lid));
     for (const auto& [name, value] : parameters) set(name, value);
@@ -172,18 +168,7 @@ class MeshZoltan {
     Zoltan_Set_Hier_Method_Fn(zoltan, method_at_level, &client);
   }
 
-  void set(const std::string& name, const std::string& value) {
-    code_ = std::max(code_, Zoltan_Set_Param(get(), name.c_str(), value.c_str()));
-  }
-  /// ZOLTAN_OK if all parameters were taken.
-  [[nodiscard]] int code() const { return code_; }
-  [[nodiscard]] Zoltan_Struct* get() const { return zoltan_.get(); }
-
  private:
-  struct Destroy {
-    void operator()(Zoltan_Struct* zoltan) const { Zoltan_Destroy(&zoltan); }
-  };
-
   static const MeshClient& client(void* data) { return *static_cast<MeshClient*>(data); }
 
   static int number(void* data, int* error) {
@@ -274,9 +259,6 @@ class MeshZoltan {
     *error = ZOLTAN_OK;
     Zoltan_Set_Param(zoltan, "LB_METHOD", level == 0 ? "RCB" : "HSFC");
   }
-
-  std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
-  int code_ = ZOLTAN_OK;
 };
 
 /// The lists of Zoltan's partition as Valet takes them.
