@@ -74,9 +74,7 @@ const char* function_for_packing(Zoltan_Struct* zoltan) {
   return nullptr;
 }
 
-Columns::Numbers::size_type columns_of(const ColumnSource& source) {
-  return source ? source().size : 0;
-}
+int columns_of(const ColumnSource& source) { return static_cast<int>(source().size); }
 
 }  // namespace
 
@@ -264,7 +262,11 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   agreement.equal({"whether objects are moved", mpi::yes_or_no}, way.moves);
   agreement.run(channel(), check_partition(way, each));
   if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
-  if (state_.sources.ids) id_entries_ = std::max<std::size_t>(1, columns_of(state_.sources.ids));
+  if (setup_.tells_objects)
+    entries_ = {followed_number(state_.zoltan, "NUM_GID_ENTRIES").value_or(1),
+                followed_number(state_.zoltan, "NUM_LID_ENTRIES").value_or(1)};
+  else
+    entries_ = {state_.sources.ids ? std::max(1, columns_of(state_.sources.ids)) : 2, 1};
   find_part_count();
   if (!moves_parts()) return;
   const auto of_objects = parts_.first(static_cast<std::size_t>(state_.count));

@@ -61,8 +61,8 @@ class AttachedCall {
 
   [[nodiscard]] rebalance::Settings settings(bool each_object) const;
   [[nodiscard]] rebalance::Sources sources() const;
-  /// Entries of a global id that Valet gives.
-  [[nodiscard]] std::size_t id_entries() const { return id_entries_; }
+  /// Of the ids that Valet or the application gives.
+  [[nodiscard]] const EntryCounts& entries() const { return entries_; }
   [[nodiscard]] const char* lists_to_ask_for(const PartitionWay& way) const;
 
   /// Looks at arrays again that a callback may have enlarged. Collective.
@@ -90,7 +90,7 @@ class AttachedCall {
   MigrationParameters parameters_;
   PartitionSetup setup_;
   Stages stages_;
-  std::size_t id_entries_ = 2;
+  EntryCounts entries_;
   int part_count_ = 1;
   std::span<int> parts_;
   bool lists_ = false;  ///< lists say what moves

@@ -141,7 +141,7 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
 
   PartitionSetup setup = call.setup();
   lists.imports.count = lists.exports.count = 0;
-  lists.entries = {static_cast<int>(call.id_entries()), 1};
+  lists.entries = call.entries();
   if (each) {
     setup.each_object = true;
     setup.lists = &lists;
