@@ -162,15 +162,11 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
                return_lists_of(state.zoltan) == ReturnLists::parts, lists);
     decision.ranks = {};
   }
-  if (lacks_lists && lists_without_imports(state.zoltan)) lists.imports.free();
-  if (!way.gives_lists) {
-    lists.imports.free();
-    lists.exports.free();
-  } else if (imports_only) {
-    lists.exports.free();
-  }
   bool changes = balancer.changes_ranks(decision);
   if (setup.parts.are_given && state.parts) changes = changes_parts(call, decision) || changes;
+  if (!way.gives_lists || (lacks_lists && lists_without_imports(state.zoltan)))
+    lists.imports.leave_out(changes);
+  if (!way.gives_lists || imports_only) lists.exports.leave_out(changes);
   if (!changes && decision.order) state.layout = balancer.layout_after(decision);
   if (!way.moves || !changes) return changes;
 

@@ -33,6 +33,11 @@ struct StockList {
     Zoltan_LB_Free_Part(&gids, &lids, &procs, &parts);
     count = -1;
   }
+  /// As Zoltan counts where nobody wants the list.
+  void leave_out(bool changes) {
+    free();
+    count = changes ? -1 : 0;
+  }
   [[nodiscard]] MigrationList as_list() const { return {count, {gids, lids}, procs, parts}; }
 };
 
