@@ -8,9 +8,17 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace valet::test {
+
+/// Names and values.
+using ZoltanParameters = std::vector<std::pair<std::string, std::string>>;
+inline ZoltanParameters operator+(ZoltanParameters first, const ZoltanParameters& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
 
 /// A Zoltan_Struct for all ranks.
 class ZoltanHandle {

@@ -91,8 +91,6 @@ struct ToldObjects {
   }
 };
 
-using ZoltanParameters = std::vector<std::pair<std::string, std::string>>;
-
 /// A structure without storage that partitions the same objects.
 class StockCloud {
  public:

@@ -156,30 +156,25 @@ MeshClient& doors_client() {
   return instance;
 }
 
-MeshZoltan::Parameters zoltan_parameters(const DoorMap& map) {
-  MeshZoltan::Parameters all{
+ZoltanParameters zoltan_parameters(const DoorMap& map) {
+  ZoltanParameters all{
       {"LB_APPROACH", "PARTITION"}, {"GRAPH_PACKAGE", "PHG"}, {"PHG_EDGE_SIZE_THRESHOLD", "1.0"}};
   if (std::string(map.method) != "GRAPH") all.erase(all.begin() + 1);
   // Where it is set Zoltan's generator begins anew, which is one for the process.
   all.emplace_back("SEED", "7");
   return all;
 }
-MeshZoltan::Parameters with_method(MeshZoltan::Parameters all, const DoorMap& map) {
+ZoltanParameters with_method(ZoltanParameters all, const DoorMap& map) {
   all.emplace_back("LB_METHOD", map.method);
   if (map.weighted) all.emplace_back("OBJ_WEIGHT_DIM", "1");
   return all;
 }
-MeshZoltan::Parameters migration_parameters(const DoorCase& c) {
-  MeshZoltan::Parameters all;
+ZoltanParameters migration_parameters(const DoorCase& c) {
+  ZoltanParameters all;
   for (std::size_t p = 0; p < door_factors.size(); ++p)
     all.emplace_back(door_factors[p].name, c.value(p));
   return all;
 }
-MeshZoltan::Parameters operator+(MeshZoltan::Parameters a, const MeshZoltan::Parameters& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 /// What stock Zoltan makes of the objects, and where the oracle has them then.
 class Reference {
  public:
@@ -279,9 +274,9 @@ void pass_zoltan(const Door& door, Zoltan_Struct* zoltan, PassedDoor& passed) {
 
 PassedDoor pass_attached(const DoorCase& c, MeshFields& fields) {
   const Door& door = c.door();
-  const MeshZoltan::Parameters own{{"AUTO_MIGRATE", door.auto_migrate},
-                                   {"RETURN_LISTS", door.return_lists},
-                                   {"MIGRATE_GRANULARITY", "1"}};
+  const ZoltanParameters own{{"AUTO_MIGRATE", door.auto_migrate},
+                             {"RETURN_LISTS", door.return_lists},
+                             {"MIGRATE_GRANULARITY", "1"}};
   const MeshZoltan zoltan(
       doors_client(),
       with_method(zoltan_parameters(c.map()), c.map()) + migration_parameters(c) + own,
@@ -322,7 +317,7 @@ PassedDoor pass_lists(const DoorCase& c, MeshFields& fields) {
 
 PassedDoor pass_rebalancer(const DoorCase& c, MeshFields& fields) {
   constexpr double zoltans_tolerance = 1.1;
-  MeshZoltan::Parameters all = zoltan_parameters(c.map()) + migration_parameters(c);
+  ZoltanParameters all = zoltan_parameters(c.map()) + migration_parameters(c);
   all.emplace_back("MIGRATE_GRANULARITY", "1");
   Rebalancer rebalancer(
       MPI_COMM_WORLD,

@@ -142,7 +142,7 @@ class MeshClient {
 /// Zoltan's handle with all query functions of a client.
 class MeshZoltan : public ZoltanHandle {
  public:
-  using Parameters = std::vector<std::pair<std::string, std::string>>;
+  using Parameters = ZoltanParameters;
 
   /// @param tells_objects  Otherwise only how they are related: somebody else says which there are.
   MeshZoltan(MeshClient& client, const Parameters& parameters, bool tells_objects = true) {
