@@ -20,6 +20,7 @@ std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<dou
 }  // namespace
 
 std::optional<Diagnostic> Settings::diagnostic() const {
+  if (wrong) return wrong;
   if (!(imbalance_tolerance > 1))
     return invalid("an imbalance tolerance of ", text_of(imbalance_tolerance),
                    "; it is largest over mean and must be above 1");

@@ -22,6 +22,7 @@ namespace valet::rebalance {
 
 /// The same on all ranks, but for functions and the budget.
 struct VALET_EXPORT Settings {
+  std::optional<Diagnostic> wrong;           ///< what the caller found wrong already [local]
   double imbalance_tolerance = 1.05;         ///< for the largest over the mean weight of a part
   bool balance_count = false;                ///< as a second weight
   std::optional<std::uint64_t> granularity;  ///< most objects in a cell; none: as memory permits

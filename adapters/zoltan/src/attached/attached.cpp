@@ -38,17 +38,18 @@ struct Attached::Owner {
                   "storage is attached to a null pointer; give what Zoltan_Create() returned");
     const MPI_Comm communicator = communicator_of(zoltan);
     if (communicator != MPI_COMM_NULL) {
-      state->channel = mpi::Channel::open(communicator);
       const std::shared_ptr<AttachedState> before = attached_to(zoltan);
       std::optional<Diagnostic> mine;
       if (before && !before->is_ended)
         mine = invalid("storage is attached to this Zoltan_Struct already; detach() it first");
-      if (before && before->is_in_call)
-        before->misuse = mine = invalid(
-            "a callback of Zoltan's attaches storage; do that when the "
-            "call has returned");
-      if (before && before->is_in_call) throw Error(mine->code, mine->text);
+      if (before && before->is_in_call) {
+        before->misuse =
+            invalid("a callback of Zoltan's attaches storage; do that when the call has returned");
+        throw Error(before->misuse->code, before->misuse->text);
+      }
+      state->channel = mpi::Channel::open(communicator);
       mpi::agree(*state->channel, mine);
+      if (before) state->entries_before = before->entries_before;
       state->is_in_front = stands_in_front();
       warn_where_not_in_front(*state);
     }
@@ -59,6 +60,9 @@ struct Attached::Owner {
   ~Owner() {
     if (!state) return;
     state->is_ended = true;
+    if (state->is_in_call)
+      state->misuse = invalid(
+          "a callback of Zoltan's ends the attached storage; do that when the call has returned");
     // What it refers to may be gone, too.
     state->storage = BlockStorage(std::vector<Field>());
     state->sources = {};

@@ -2,6 +2,7 @@
 #include "attached/call.hpp"
 
 #include "base/diagnose.hpp"
+#include "base/memory_reserve.hpp"
 #include "handle/stage_callbacks.hpp"
 #include "lists/list_reader.hpp"
 #include "mpi/agreement.hpp"
@@ -9,11 +10,11 @@
 #include "rebalancer/own_structure.hpp"
 #include "rebalancer/queries.hpp"
 #include "storage/guarded_backend.hpp"
+#include <valet/detail/first_failure.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace valet::zoltan {
@@ -26,11 +27,18 @@ constexpr std::array agreed_parameters{
     "LB_BLOCK_SIZE",         "PART_SIZES",      "KEEP_CUTS",       "REDUCE_DIMENSIONS",
     "RCB_RECTILINEAR_BLOCKS"};
 
-std::int64_t hash_of_followed(const Zoltan_Struct* zoltan) {
-  std::string all;
-  for (const char* const name : agreed_parameters)
-    all += followed_parameter(zoltan, name).value_or("DEFAULT") + '\n';
-  return static_cast<std::int64_t>(std::hash<std::string>{}(all) >> 1U);
+/// The first letters of a value, as a number that an agreement compares.
+std::int64_t letters_of(const std::string& value) {
+  std::int64_t letters = 0;
+  for (std::size_t k = 0; k < sizeof letters; ++k)
+    letters = letters << 8 | (k < value.size() ? value[k] & 0x7F : 0);
+  return letters;
+}
+std::string text_of_letters(std::int64_t letters) {
+  std::string text;
+  for (int shift = 56; shift >= 0 && (letters >> shift & 0x7F) != 0; shift -= 8)
+    text += static_cast<char>(letters >> shift & 0x7F);
+  return text;
 }
 
 PartitionSetup setup_of(Zoltan_Struct* zoltan, bool is_in_front) {
@@ -74,7 +82,21 @@ const char* function_for_packing(Zoltan_Struct* zoltan) {
   return nullptr;
 }
 
-int columns_of(const ColumnSource& source) { return static_cast<int>(source().size); }
+std::string name_of_choice(std::int64_t when_infeasible) {
+  constexpr std::array names{"REFUSE", "REPAIR", "GROW"};
+  return names[static_cast<std::size_t>(when_infeasible)];
+}
+
+/// Runs a function of the application. @return What it throws, as an error of all ranks.
+template <class Function>
+std::optional<Diagnostic> failure_of(const char* name, Function&& function) {
+  valet::detail::FirstFailure failure;
+  failure.attempt(name, [&] {
+    const valet::detail::LeaveReserve leave;
+    function();
+  });
+  return failure.diagnostic("nothing has moved");
+}
 
 }  // namespace
 
@@ -92,8 +114,10 @@ ReturnLists return_lists_of(const Zoltan_Struct* zoltan) {
 AttachedCall::AttachedCall(AttachedState& state) : state_(state) {
   if (state.zoltan == nullptr)
     throw Error(ErrorCode::invalid_argument,
-                "the Zoltan_Struct of this attached storage has been destroyed; attach the storage "
-                "to another one");
+                state.is_detached
+                    ? "this storage has been detached from its Zoltan_Struct; attach it again"
+                    : "the Zoltan_Struct of this attached storage has been destroyed; attach the "
+                      "storage to another one");
   if (state.is_in_call) {
     state.misuse = Diagnostic{ErrorCode::invalid_argument,
                               "a callback of Zoltan's partitions, migrates, attaches or detaches; "
@@ -149,9 +173,11 @@ std::optional<Diagnostic> AttachedCall::check() const {
   if (state_.count > slots())
     return invalid(state_.count, " objects, but the attached storage has ", slots(),
                    " slots; say how many there are by count()");
-  if (state_.parts && parts_.size() < slots())
-    return invalid("parts() has ", parts_.size(), " entries, but the attached storage has ",
-                   slots(), " slots; give one for each");
+  if (auto diagnostic = check_parts_size()) return diagnostic;
+  if (setup_.parts.global.value_or(1) < 1 || setup_.parts.local.value_or(0) < 0)
+    return invalid("NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS is ",
+                   std::min(setup_.parts.global.value_or(1), setup_.parts.local.value_or(1)),
+                   "; give whole numbers, at least 1 and 0");
   if (moves_parts() && parameters_.when_infeasible == WhenInfeasible::repair)
     return invalid(
         "MIGRATE_WHEN_INFEASIBLE REPAIR changes ranks and not parts; take REFUSE or "
@@ -159,11 +185,22 @@ std::optional<Diagnostic> AttachedCall::check() const {
   return check_count();
 }
 
+std::optional<Diagnostic> AttachedCall::check_parts_size() const {
+  if (!state_.parts || parts_.size() >= slots()) return std::nullopt;
+  return invalid("parts() has ", parts_.size(), " entries, but the attached storage has ", slots(),
+                 " slots; give one for each");
+}
+
 std::optional<Diagnostic> AttachedCall::check_count() const {
   if (!RegisteredQueries(state_.zoltan).count) return std::nullopt;
   int code = ZOLTAN_OK;
-  const int count = RegisteredQueries::count_objects(state_.zoltan, code);
-  if (code < 0) return invalid("Error returned from ZOLTAN_NUM_OBJ_FN function.");
+  int count = 0;
+  if (auto diagnostic = failure_of("ZOLTAN_NUM_OBJ_FN", [&] {
+        count = RegisteredQueries::count_objects(state_.zoltan, code);
+      }))
+    return diagnostic;
+  if (code < 0)
+    return diagnose(ErrorCode::callback_failed, "Error returned from ZOLTAN_NUM_OBJ_FN function.");
   if (count >= 0 && static_cast<std::uint64_t>(count) == state_.count) return std::nullopt;
   return invalid("ZOLTAN_NUM_OBJ_FN says ", count, " objects, but ", state_.count,
                  " are attached; let both say the same, or remove the function");
@@ -215,23 +252,42 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
   return std::nullopt;
 }
 
-void AttachedCall::join(mpi::Agreement& agreement) {
+void AttachedCall::join_stages(mpi::Agreement& agreement) {
   const StageCallbacks callbacks(state_.zoltan);
   stages_ = {callbacks.has_pre(), callbacks.has_mid(), callbacks.has_post()};
   for (bool* const on_some_rank : {&stages_.pre, &stages_.mid, &stages_.post})
     agreement.largest(*on_some_rank);
+}
+
+void AttachedCall::join(mpi::Agreement& agreement) {
+  join_stages(agreement);
   agreement.equal({"whether parts() are given", mpi::yes_or_no}, state_.parts != nullptr);
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
                   setup_.parts.are_given);
   const char* const remedy = "set the same on all ranks";
-  agreement.equal({.name = "MIGRATE_WHEN_INFEASIBLE", .remedy = remedy},
-                  parameters_.when_infeasible);
+  agreement.equal({"MIGRATE_WHEN_INFEASIBLE", name_of_choice, remedy}, parameters_.when_infeasible);
+  agreement.equal({"MIGRATE_ORDER", mpi::name_of<Order>, remedy}, parameters_.options.order);
+  agreement.equal({.name = "MIGRATE_GRANULARITY", .remedy = remedy},
+                  parameters_.granularity.value_or(0));
+}
+
+/// What must be the same on all ranks where Zoltan partitions.
+void AttachedCall::join_zoltans(mpi::Agreement& agreement, std::int64_t queries) const {
+  agreement.equal({"which query functions are registered", RegisteredQueries::names,
+                   "register the same on all ranks"},
+                  queries);
+  for (const char* const name : agreed_parameters)
+    agreement.equal({name, text_of_letters, "set the same on all ranks"},
+                    letters_of(followed_parameter(state_.zoltan, name).value_or("DEFAULT")));
 }
 
 /// How many parts there are. Collective.
 void AttachedCall::find_part_count() {
   Ledger ledger;
   part_count_ = rebalance::PartRanks(channel(), ledger, setup_.parts).count();
+  if (part_count_ < 1)
+    throw Error(ErrorCode::invalid_argument,
+                "NUM_LOCAL_PARTS is 0 on all ranks; give one of them a part");
 }
 
 void AttachedCall::agree(std::optional<Diagnostic> mine) {
@@ -243,30 +299,23 @@ void AttachedCall::stage(std::optional<Diagnostic> diagnostic) {
   if (state_.misuse) diagnostic = state_.misuse;
   if (diagnostic && diagnostic->code == ErrorCode::invalid_argument && !state_.misuse)
     diagnostic->code = ErrorCode::callback_failed;
-  mpi::agree(channel(), diagnostic);
+  mpi::Agreement agreement;
+  join_stages(agreement);
+  agreement.run(channel(), diagnostic);
 }
 
 void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   const RegisteredQueries application(state_.zoltan);
   setup_.tells_objects = application.objects;
   setup_.tells_geometry = application.geometry;
-  if (state_.parts) parts_ = state_.parts();
+  std::optional<Diagnostic> mine = read_parts();
   mpi::Agreement agreement;
   join(agreement);
-  const char* const remedy = "register the same on all ranks";
-  agreement.equal({.name = "which query functions are registered", .remedy = remedy},
-                  application.all);
-  agreement.equal(
-      {.name = "the parameters of Zoltan (a hash of them)", .remedy = "set the same on all ranks"},
-      hash_of_followed(state_.zoltan));
+  join_zoltans(agreement, application.all);
   agreement.equal({"whether objects are moved", mpi::yes_or_no}, way.moves);
-  agreement.run(channel(), check_partition(way, each));
+  if (!mine) mine = check_partition(way, each);
+  agreement.run(channel(), mine ? mine : state_.misuse);
   if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
-  if (setup_.tells_objects)
-    entries_ = {followed_number(state_.zoltan, "NUM_GID_ENTRIES").value_or(1),
-                followed_number(state_.zoltan, "NUM_LID_ENTRIES").value_or(1)};
-  else
-    entries_ = {state_.sources.ids ? std::max(1, columns_of(state_.sources.ids)) : 2, 1};
   find_part_count();
   if (!moves_parts()) return;
   const auto of_objects = parts_.first(static_cast<std::size_t>(state_.count));
@@ -276,19 +325,19 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
 
 void AttachedCall::agree_on_lists(const MigrationList& leading) {
   lists_ = true;
-  if (state_.parts) parts_ = state_.parts();
+  std::optional<Diagnostic> mine = read_parts();
   mpi::Agreement agreement;
   join(agreement);
-  agreement.run(channel(), check());
+  if (!mine) mine = check();
+  agreement.run(channel(), mine ? mine : state_.misuse);
   find_part_count();
-  const int* const parts = leading.parts != nullptr ? leading.parts : leading.procs;
   std::span<const int> listed;
-  if (parts != nullptr && leading.count > 0)
-    listed = {parts, static_cast<std::size_t>(leading.count)};
+  if (leading.parts != nullptr && leading.count > 0)
+    listed = {leading.parts, static_cast<std::size_t>(leading.count)};
   mpi::agree(channel(), check_parts(listed, "the object at place "));
 }
 
-rebalance::Settings AttachedCall::settings(bool each_object) const {
+rebalance::Settings AttachedCall::settings(bool each_object) {
   constexpr double zoltans = 1.1;
   rebalance::Settings settings;
   const auto tolerance = followed_parameter(state_.zoltan, "IMBALANCE_TOL");
@@ -305,11 +354,13 @@ rebalance::Settings AttachedCall::settings(bool each_object) const {
   if (state_.options.grow)
     settings.grow = [this](std::uint64_t required) {
       state_.options.grow(required);
+      look_again_in_growth();
       return joined(std::get<BlockStorage>(state_.storage), fields_along());
     };
   if (state_.options.grow_ragged)
     settings.grow_ragged = [this](const RaggedRoom& required) {
       state_.options.grow_ragged(required);
+      look_again_in_growth();
       return joined(std::get<RaggedStorage>(state_.storage), fields_along());
     };
   return settings;
@@ -333,21 +384,35 @@ const char* AttachedCall::lists_to_ask_for(const PartitionWay& way) const {
   }
 }
 
+std::optional<Diagnostic> AttachedCall::read_parts() {
+  if (!state_.parts) return std::nullopt;
+  return failure_of("reading parts()", [this] { parts_ = state_.parts(); });
+}
+
+/// What is thrown becomes an error of all ranks.
+void AttachedCall::look_again_in_growth() {
+  std::optional<Diagnostic> found = state_.misuse;
+  if (!found) found = read_parts();
+  if (!found) found = check_parts_size();
+  if (found) throw Error(found->code, found->text);
+}
+
 void AttachedCall::read_storage_again() {
-  if (state_.parts) parts_ = state_.parts();
-  stage(check_storage());
+  std::optional<Diagnostic> mine = state_.misuse;
+  if (!mine) mine = read_parts();
+  if (!mine) mine = check_storage();
+  if (!mine) mine = check_parts_size();
+  agree(mine);
 }
 
 std::vector<Field> AttachedCall::fields_along() const {
   if (!state_.parts || !(setup_.parts.are_given || lists_)) return {};
-  const std::span<int> now = state_.parts();
-  return {field(now.first(std::min<std::size_t>(now.size(), slots())), 1, "parts()")};
+  return {field(parts_.first(std::min<std::size_t>(parts_.size(), slots())), 1, "parts()")};
 }
 
 void AttachedCall::write_ranks_as_parts() const {
   if (!state_.parts || setup_.parts.are_given) return;
-  const std::span<int> now = state_.parts();
-  std::ranges::fill(now.first(static_cast<std::size_t>(state_.count)), channel().rank());
+  std::ranges::fill(parts_.first(static_cast<std::size_t>(state_.count)), channel().rank());
 }
 
 }  // namespace valet::zoltan

@@ -54,20 +54,22 @@ class AttachedCall {
   void agree_on_lists(const MigrationList& leading);
   void agree(std::optional<Diagnostic> mine);
 
-  /// Agrees on what a callback said, and on whether it did what it must not. Collective.
+  /// Agrees on what a callback said, on whether it did what it must not, and on the callbacks that
+  /// are registered now. Collective.
   void stage(std::optional<Diagnostic> diagnostic);
   /// The same for query functions.
   void check_misuse() { stage(std::nullopt); }
 
-  [[nodiscard]] rebalance::Settings settings(bool each_object) const;
+  /// @return What refers to this.
+  [[nodiscard]] rebalance::Settings settings(bool each_object);
   [[nodiscard]] rebalance::Sources sources() const;
-  /// Of the ids that Valet or the application gives.
-  [[nodiscard]] const EntryCounts& entries() const { return entries_; }
   [[nodiscard]] const char* lists_to_ask_for(const PartitionWay& way) const;
 
   /// Looks at arrays again that a callback may have enlarged. Collective.
   void read_storage_again();
   [[nodiscard]] std::uint64_t slots() const;
+  /// Looks at parts() again. Local. @return What is wrong with them, if anything.
+  [[nodiscard]] std::optional<Diagnostic> read_parts();
   /// One entry per slot; empty: none are wanted.
   [[nodiscard]] std::span<int> parts() const { return parts_; }
   /// Whether parts are other than ranks, and move along.
@@ -80,17 +82,20 @@ class AttachedCall {
   [[nodiscard]] std::optional<Diagnostic> check_partition(const PartitionWay& way, bool each) const;
   [[nodiscard]] std::optional<Diagnostic> check_storage() const;
   [[nodiscard]] std::optional<Diagnostic> check_count() const;
+  [[nodiscard]] std::optional<Diagnostic> check_parts_size() const;
   [[nodiscard]] std::optional<Diagnostic> check_weights() const;
   [[nodiscard]] std::optional<Diagnostic> check_parts(std::span<const int> parts,
                                                       const std::string& whose) const;
+  void join_stages(mpi::Agreement& agreement);
   void join(mpi::Agreement& agreement);
+  void join_zoltans(mpi::Agreement& agreement, std::int64_t queries) const;
   void find_part_count();
+  void look_again_in_growth();
 
   AttachedState& state_;
   MigrationParameters parameters_;
   PartitionSetup setup_;
   Stages stages_;
-  EntryCounts entries_;
   int part_count_ = 1;
   std::span<int> parts_;
   bool lists_ = false;  ///< lists say what moves

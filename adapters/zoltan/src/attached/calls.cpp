@@ -38,6 +38,7 @@ class Move {
     prepare();
     balancer.settings.before_move = [this] {
       if (call_.stages().mid) call_.stage(callbacks_.mid(imports_, exports_));
+      is_moving_ = true;
     };
     say_who_moves(call_.state().zoltan, call_.parameters(), ObjectKind::storage);
     RebalanceResult result = std::visit(
@@ -51,6 +52,10 @@ class Move {
       append_report(call_.channel().get(), call_.parameters().report, result.report);
     call_.state().result = std::move(result);
   }
+  /// Whether the data is as it was when such an error was thrown.
+  [[nodiscard]] bool left_all_in_place(ErrorCode code) const {
+    return !is_moving_ || has_moved_nothing(code);
+  }
   void finish() {
     if (call_.stages().post) call_.stage(callbacks_.post(imports_, exports_));
   }
@@ -59,6 +64,7 @@ class Move {
   AttachedCall& call_;
   StageCallbacks& callbacks_;
   MigrationList imports_, exports_;
+  bool is_moving_ = false;
 };
 
 /// For lists: nobody is asked.
@@ -79,24 +85,12 @@ class NoPartitioner final : public rebalance::Partitioner {
   rebalance::PartitionerTraits traits_;
 };
 
-/// Gives the parts of a partition to the objects, and takes them back if these have not moved.
-class PartsOfObjects {
- public:
-  PartsOfObjects(std::span<int> view, std::span<int> parts) : view_(view), parts_(parts) { swap(); }
-  PartsOfObjects(const PartsOfObjects&) = delete;
-  PartsOfObjects& operator=(const PartsOfObjects&) = delete;
-  ~PartsOfObjects() = default;
-  void take_back() { swap(); }
-
- private:
-  void swap() {
-    const std::size_t count = std::min(view_.size(), parts_.size());
-    std::swap_ranges(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(count),
-                     view_.begin());
-  }
-
-  std::span<int> view_, parts_;
-};
+/// Gives the parts of a partition to the objects, or takes them back if these have not moved.
+void swap_parts(AttachedCall& call, rebalance::Decision& decision) {
+  const std::span<int> now = call.parts();
+  const auto count = static_cast<std::ptrdiff_t>(std::min(now.size(), decision.parts.size()));
+  std::swap_ranges(now.begin(), now.begin() + count, decision.parts.begin());
+}
 
 bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision) {
   bool changes = false;
@@ -107,6 +101,16 @@ bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision
   agreement.largest(changes);
   agreement.run(call.channel(), std::nullopt);
   return changes;
+}
+
+/// Those that Valet sets stay, because lists are of that form: until the storage is detached.
+void remember_entries(AttachedCall& call) {
+  AttachedState& state = call.state();
+  if (call.setup().tells_objects || state.entries_before) return;
+  const auto now = [&](const char* name) {
+    return followed_parameter(state.zoltan, name).value_or("DEFAULT");
+  };
+  state.entries_before.emplace(now("NUM_GID_ENTRIES"), now("NUM_LID_ENTRIES"));
 }
 
 /// Import lists alone are wanted.
@@ -141,7 +145,7 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
 
   PartitionSetup setup = call.setup();
   lists.imports.count = lists.exports.count = 0;
-  lists.entries = call.entries();
+  remember_entries(call);
   if (each) {
     setup.each_object = true;
     setup.lists = &lists;
@@ -162,6 +166,7 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
                return_lists_of(state.zoltan) == ReturnLists::parts, lists);
     decision.ranks = {};
   }
+  lists.entries = probe(state.zoltan, {}).entries;
   bool changes = balancer.changes_ranks(decision);
   if (setup.parts.are_given && state.parts) changes = changes_parts(call, decision) || changes;
   if (!way.gives_lists || (lacks_lists && lists_without_imports(state.zoltan)))
@@ -173,15 +178,18 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
   StageCallbacks callbacks(state.zoltan);
   callbacks.set_entries(lists.entries);
   Move move(call, callbacks, lists.imports.as_list(), lists.exports.as_list());
-  std::optional<PartsOfObjects> parts;
+  bool has_given_parts = false;
   try {
     move.run(balancer, decision, [&] {
       call.read_storage_again();
-      if (call.moves_parts())
-        parts.emplace(call.parts(), std::span<int>(decision.parts.data(), decision.parts.size()));
+      if (!call.moves_parts()) return;
+      swap_parts(call, decision);
+      has_given_parts = true;
     });
   } catch (const Error& error) {
-    if (parts && has_moved_nothing(error.code())) parts->take_back();
+    // Growth may have moved them.
+    if (has_given_parts && move.left_all_in_place(error.code()) && !call.read_parts())
+      swap_parts(call, decision);
     throw;
   }
   call.write_ranks_as_parts();
@@ -229,7 +237,10 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
       balancer.evaluate(decision);
     });
   } catch (const Error& error) {
-    if (map && has_moved_nothing(error.code())) map->restore_parts();
+    if (map && move.left_all_in_place(error.code()) && !call.read_parts()) {
+      options.parts = call.parts();
+      map->restore_parts();
+    }
     throw;
   }
   move.finish();
@@ -240,8 +251,14 @@ void detach(AttachedState& state) {
     AttachedCall call(state);
     if (call.takes_part()) call.agree({});
   }
-  state.is_ended = true;
-  change_handle_state(state.zoltan, [](HandleState& own) { own.attached.reset(); });
+  Zoltan_Struct* const zoltan = state.zoltan;
+  if (state.entries_before) {
+    Zoltan_Set_Param(zoltan, "NUM_GID_ENTRIES", state.entries_before->first.c_str());
+    Zoltan_Set_Param(zoltan, "NUM_LID_ENTRIES", state.entries_before->second.c_str());
+  }
+  state.structure_is_gone();
+  state.is_ended = state.is_detached = true;
+  change_handle_state(zoltan, [](HandleState& own) { own.attached.reset(); });
 }
 
 }  // namespace valet::zoltan

@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 namespace valet::zoltan {
 
 struct AttachedState final : Attachment {
-  Zoltan_Struct* zoltan = nullptr;      ///< null: destroyed
+  Zoltan_Struct* zoltan = nullptr;      ///< null: destroyed, or detached from
   std::optional<mpi::Channel> channel;  ///< none on ranks outside of the structure's communicator
   std::uint64_t count = 0;
   std::variant<BlockStorage, RaggedStorage> storage;
@@ -24,8 +26,11 @@ struct AttachedState final : Attachment {
   AttachedOptions options;
   std::optional<ObjectLayout> layout;  ///< that the objects are in, as far as is known
   RebalanceResult result;
-  bool is_in_front = false;          ///< Zoltan's functions reach Valet
+  bool is_in_front = false;  ///< Zoltan's functions reach Valet
+  /// NUM_GID_ENTRIES and NUM_LID_ENTRIES of the application, where Valet has set its own.
+  std::optional<std::pair<std::string, std::string>> entries_before;
   bool is_ended = false;             ///< the Attached is gone, and its storage perhaps too
+  bool is_detached = false;          ///< by detach()
   bool is_in_call = false;           ///< Zoltan's callbacks may be running
   std::optional<Diagnostic> misuse;  ///< what a callback of this call did that it must not
 

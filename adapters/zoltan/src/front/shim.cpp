@@ -11,6 +11,7 @@
 
 #include <exception>
 #include <memory>
+#include <string>
 #include <utility>
 
 using namespace valet::zoltan;
@@ -110,9 +111,17 @@ int Valet_LB_Balance(struct Zoltan_Struct* zz, int* changes, int* num_gid_entrie
 int Valet_Set_Param(struct Zoltan_Struct* zz, const char* name, const char* value) {
   using Verdict = ParameterAnswer::Verdict;
   const ParameterAnswer answer = set_parameter(zz, name, value);
-  if (answer.verdict == Verdict::not_ours) return Zoltan_Set_Param(zz, name, value);
+  if (answer.verdict == Verdict::not_ours && zz != nullptr) {
+    const int code = Zoltan_Set_Param(zz, name, value);
+    if (code == ZOLTAN_OK) follow_parameter(zz, name, value);
+    return code;
+  }
   if (answer.verdict == Verdict::taken) return ZOLTAN_OK;
-  print_warning("Zoltan_Set_Param", answer.warning);
+  print_warning("Zoltan_Set_Param", zz != nullptr || answer.verdict == Verdict::refused
+                                        ? answer.warning
+                                        : std::string("Only MIGRATE_* can be set for all "
+                                                      "structures (NULL), not `") +
+                                              (name == nullptr ? "NULL" : name) + "'");
   return ZOLTAN_WARN;
 }
 

@@ -98,11 +98,15 @@ ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, con
   if (name == nullptr || value == nullptr) return {};
   ParameterAnswer answer = own_partition_parameter(name, value);
   change_handle_state(zoltan, [&](HandleState& own) {
-    if (answer.verdict != ParameterAnswer::Verdict::refused) follow(own, name, value);
+    if (answer.verdict == ParameterAnswer::Verdict::taken) follow(own, name, value);
     if (answer.verdict == ParameterAnswer::Verdict::not_ours)
       answer = own.parameters.set(name, value);
   });
   return answer;
+}
+
+void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
+  change_handle_state(zoltan, [&](HandleState& own) { follow(own, name, value); });
 }
 
 void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set) {

@@ -46,11 +46,12 @@ struct HandleState {
   std::shared_ptr<Attachment> attached;  ///< null: none, and never in a copy of a structure
 };
 
-/// Takes a parameter of ours, or remembers one of Zoltan's that is followed. Zoltan's structure
-/// without one (zz == NULL) is the default of all others.
+/// Takes a parameter of ours. No structure (zz == NULL) is the default of all others.
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
 /// Remembers whether the application has set part sizes, which Zoltan does not tell.
 void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set);
+/// Remembers what Zoltan took, if it is followed.
+void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
 /// What a migration obeys: the structure's own values, then what the options of the caller say,
 /// then what was set for NULL, then the environment.
 /// @param given  The options of the caller, where it has some.

@@ -231,7 +231,10 @@ void ParameterTable::leave_to(const MigrationParameters& options) {
 
 std::string ParameterTable::without_meaning_for(ObjectKind kind) const {
   for (std::size_t k = 0; k < count; ++k)
-    if (values_[k] && (rows[k].kinds & static_cast<unsigned>(kind)) == 0)
+    if (values_[k] && ((rows[k].kinds & static_cast<unsigned>(kind)) == 0 ||
+                       // Stock Zoltan moves no slots.
+                       (rows[k].set == rows[0].set && *values_[k] == stock_name &&
+                        kind != ObjectKind::callbacks)))
       return std::string(rows[k].name) + " = " + *values_[k];
   return {};
 }

@@ -72,6 +72,7 @@ PartitionSetup setup_of(const RebalancerOptions& options) {
 
 rebalance::Settings settings_of(const RebalancerOptions& options) {
   rebalance::Settings settings{
+      .wrong = {},
       .imbalance_tolerance = options.imbalance_tolerance,
       .balance_count = options.balance_count,
       .granularity = options.granularity,
@@ -108,6 +109,8 @@ OwnStructure::OwnStructure(const mpi::Channel& communicator, const RebalancerOpt
   std::optional<Diagnostic> diagnostic;
   if (Zoltan_Initialize(0, nullptr, &version) == ZOLTAN_OK)
     zoltan_.reset(Zoltan_Create(communicator.get()));
+  // Its address may be that of another one before, also where Valet is not in front of Zoltan.
+  forget_handle_state(zoltan_.get());
   if (zoltan_ == nullptr)
     diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
   else

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace valet::zoltan {
 namespace {
@@ -93,30 +94,38 @@ ZOLTAN_VOID_FN* untyped(Function* function) {
   return reinterpret_cast<ZOLTAN_VOID_FN*>(function);
 }
 
+constexpr std::array queries{std::pair(ZOLTAN_NUM_OBJ_FN_TYPE, "NUM_OBJ"),
+                             std::pair(ZOLTAN_OBJ_LIST_FN_TYPE, "OBJ_LIST"),
+                             std::pair(ZOLTAN_FIRST_OBJ_FN_TYPE, "FIRST_OBJ"),
+                             std::pair(ZOLTAN_NUM_GEOM_FN_TYPE, "NUM_GEOM"),
+                             std::pair(ZOLTAN_GEOM_FN_TYPE, "GEOM"),
+                             std::pair(ZOLTAN_GEOM_MULTI_FN_TYPE, "GEOM_MULTI"),
+                             std::pair(ZOLTAN_PART_FN_TYPE, "PART"),
+                             std::pair(ZOLTAN_PART_MULTI_FN_TYPE, "PART_MULTI"),
+                             std::pair(ZOLTAN_NEXT_OBJ_FN_TYPE, "NEXT_OBJ"),
+                             std::pair(ZOLTAN_NUM_EDGES_FN_TYPE, "NUM_EDGES"),
+                             std::pair(ZOLTAN_EDGE_LIST_FN_TYPE, "EDGE_LIST"),
+                             std::pair(ZOLTAN_NUM_EDGES_MULTI_FN_TYPE, "NUM_EDGES_MULTI"),
+                             std::pair(ZOLTAN_EDGE_LIST_MULTI_FN_TYPE, "EDGE_LIST_MULTI"),
+                             std::pair(ZOLTAN_HG_SIZE_CS_FN_TYPE, "HG_SIZE_CS"),
+                             std::pair(ZOLTAN_HG_CS_FN_TYPE, "HG_CS"),
+                             std::pair(ZOLTAN_NUM_FIXED_OBJ_FN_TYPE, "NUM_FIXED_OBJ"),
+                             std::pair(ZOLTAN_FIXED_OBJ_LIST_FN_TYPE, "FIXED_OBJ_LIST"),
+                             std::pair(ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE, "HG_SIZE_EDGE_WTS")};
+
 }  // namespace
 
+std::string RegisteredQueries::names(std::int64_t all) {
+  std::string text;
+  for (std::size_t k = 0; k < queries.size(); ++k)
+    if ((all >> k & 1) != 0) text.append(text.empty() ? "" : " ").append(queries[k].second);
+  return text.empty() ? "none" : text;
+}
+
 RegisteredQueries::RegisteredQueries(Zoltan_Struct* zoltan) {
-  constexpr std::array types{ZOLTAN_NUM_OBJ_FN_TYPE,
-                             ZOLTAN_OBJ_LIST_FN_TYPE,
-                             ZOLTAN_FIRST_OBJ_FN_TYPE,
-                             ZOLTAN_NUM_GEOM_FN_TYPE,
-                             ZOLTAN_GEOM_FN_TYPE,
-                             ZOLTAN_GEOM_MULTI_FN_TYPE,
-                             ZOLTAN_PART_FN_TYPE,
-                             ZOLTAN_PART_MULTI_FN_TYPE,
-                             ZOLTAN_NEXT_OBJ_FN_TYPE,
-                             ZOLTAN_NUM_EDGES_FN_TYPE,
-                             ZOLTAN_EDGE_LIST_FN_TYPE,
-                             ZOLTAN_NUM_EDGES_MULTI_FN_TYPE,
-                             ZOLTAN_EDGE_LIST_MULTI_FN_TYPE,
-                             ZOLTAN_HG_SIZE_CS_FN_TYPE,
-                             ZOLTAN_HG_CS_FN_TYPE,
-                             ZOLTAN_NUM_FIXED_OBJ_FN_TYPE,
-                             ZOLTAN_FIXED_OBJ_LIST_FN_TYPE,
-                             ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE};
   const auto has = [&](std::size_t k) { return (all >> k & 1) != 0; };
-  for (std::size_t k = 0; k < types.size(); ++k)
-    if (registered(zoltan, types[k]).function != nullptr) all |= std::int64_t{1} << k;
+  for (std::size_t k = 0; k < queries.size(); ++k)
+    if (registered(zoltan, queries[k].first).function != nullptr) all |= std::int64_t{1} << k;
   count = has(0);
   objects = has(1) || has(2);
   geometry = has(3) || has(4) || has(5);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace valet::zoltan {
@@ -18,6 +19,7 @@ struct RegisteredQueries {
   explicit RegisteredQueries(Zoltan_Struct* zoltan);
 
   std::int64_t all = 0;  ///< one bit for each function
+  [[nodiscard]] static std::string names(std::int64_t all);
   bool count = false;    ///< how many objects there are
   bool objects = false;  ///< lists of them
   bool geometry = false;

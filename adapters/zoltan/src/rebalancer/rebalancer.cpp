@@ -54,6 +54,7 @@ struct Rebalancer::State {
     parameters = parameters_of_storage(structure.get(), options.migration, options.granularity,
                                        options.when_infeasible);
     take_parameters(parameters, balancer.settings);
+    balancer.settings.wrong = without_meaning(structure.get(), ObjectKind::storage);
     zoltan.each_object(parameters.granularity == 1U);
     return balancer;
   }

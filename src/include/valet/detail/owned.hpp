@@ -19,9 +19,10 @@ class Owned {
   /// @throws Error invalid_argument.
   [[nodiscard]] State* operator->() const {
     if (state_) return state_.get();
-    throw Error(ErrorCode::invalid_argument,
-                "a plan, partition or rebalancer that was moved from was used; use the one that it "
-                "was moved to");
+    throw Error(
+        ErrorCode::invalid_argument,
+        "a plan, partition, rebalancer or attached storage that was moved from was used; use "
+        "the one that it was moved to");
   }
   [[nodiscard]] State& operator*() const { return *operator->(); }
 
