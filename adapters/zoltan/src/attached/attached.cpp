@@ -36,18 +36,18 @@ struct Attached::Owner {
     if (zoltan == nullptr)
       throw Error(ErrorCode::invalid_argument,
                   "storage is attached to a null pointer; give what Zoltan_Create() returned");
+    const std::shared_ptr<AttachedState> before = attached_to(zoltan);
+    if (before && before->is_in_call) {  // of this rank alone, perhaps
+      before->misuse =
+          invalid("a callback of Zoltan's attaches storage; do that when the call has returned");
+      throw Error(before->misuse->code, before->misuse->text);
+    }
     const MPI_Comm communicator = communicator_of(zoltan);
     if (communicator != MPI_COMM_NULL) {
-      const std::shared_ptr<AttachedState> before = attached_to(zoltan);
+      state->channel = mpi::Channel::open(communicator);
       std::optional<Diagnostic> mine;
       if (before && !before->is_ended)
         mine = invalid("storage is attached to this Zoltan_Struct already; detach() it first");
-      if (before && before->is_in_call) {
-        before->misuse =
-            invalid("a callback of Zoltan's attaches storage; do that when the call has returned");
-        throw Error(before->misuse->code, before->misuse->text);
-      }
-      state->channel = mpi::Channel::open(communicator);
       mpi::agree(*state->channel, mine);
       if (before) state->entries_before = before->entries_before;
       state->is_in_front = stands_in_front();
