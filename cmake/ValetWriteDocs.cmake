@@ -19,6 +19,7 @@ set(waiting
     valet/kokkos/layouts.hpp
     valet/kokkos/ragged.hpp
     valet/p4est/transfer.hpp
+    valet/zoltan/attached.hpp
     valet/zoltan/lists.hpp
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)

@@ -14,6 +14,7 @@
 #include <valet/export.hpp>
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
+#include <valet/ragged_storage.hpp>
 #include <valet/report.hpp>
 #include <valet/valet.h>
 
@@ -30,6 +31,11 @@
 struct Valet_Storage {
   std::vector<valet::Field> fields;
   std::optional<valet::BlockStorage> custom;  ///< in place of fields
+};
+
+struct Valet_Ragged_storage {
+  std::vector<valet::RaggedField> fields;
+  std::vector<valet::Field> columns;
 };
 
 namespace valet::c {
@@ -124,6 +130,13 @@ inline BlockStorage to_storage(const Valet_Storage* storage) {
   if (storage == nullptr) return BlockStorage(std::span<const Field>());
   if (storage->custom) return *storage->custom;
   return BlockStorage(std::span<const Field>(storage->fields));
+}
+
+constexpr const char* make_ragged_storage = "make one by Valet_Ragged_storage_create()";
+/// @throws Error invalid_argument for a null pointer. Local.
+inline RaggedStorage to_storage(const Valet_Ragged_storage* storage) {
+  require_pointer(storage, "the storage", make_ragged_storage);
+  return RaggedStorage(storage->fields, storage->columns);
 }
 
 /// The defaults of C++.

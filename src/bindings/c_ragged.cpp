@@ -7,12 +7,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <vector>
-
-struct Valet_Ragged_storage {
-  std::vector<valet::RaggedField> fields;
-  std::vector<valet::Field> columns;
-};
 
 struct Valet_Ragged_plan {
   valet::RaggedPlan plan;
@@ -21,8 +15,6 @@ struct Valet_Ragged_plan {
 using namespace valet::c;
 
 namespace {
-
-constexpr const char* make_storage = "make one by Valet_Ragged_storage_create()";
 
 /// @throws Error where there is no plan. Local.
 template <class Plan>
@@ -35,7 +27,7 @@ int add_field(Valet_Ragged_storage* storage, void* data, std::uint64_t capacity_
               std::uint64_t* words, std::uint64_t block_capacity, std::size_t alignment_bytes,
               bool are_offsets, const char* label) {
   return guarded([&] {
-    require_pointer(storage, "the storage", make_storage);
+    require_pointer(storage, "the storage", make_ragged_storage);
     storage->fields.push_back({.data = data,
                                .capacity_bytes = capacity_bytes,
                                .lengths = words,
@@ -55,9 +47,7 @@ struct RaggedCall {
 
 RaggedCall to_call(const Valet_Ragged_storage* storage, std::uint64_t count, const int* ranks,
                    const ChosenOptions& chosen) {
-  require_pointer(storage, "the storage", make_storage);
-  return {valet::RaggedStorage(storage->fields, storage->columns), to_map(ranks, count),
-          chosen.options};
+  return {to_storage(storage), to_map(ranks, count), chosen.options};
 }
 
 /// What an execution is given, or a storage that all ranks refuse together.
@@ -98,7 +88,7 @@ int Valet_Ragged_storage_add_field_by_offsets(Valet_Ragged_storage* storage, voi
 int Valet_Ragged_storage_add_column(Valet_Ragged_storage* storage, void* data, uint64_t rows,
                                     size_t row_bytes, const char* label) {
   return guarded([&] {
-    require_pointer(storage, "the storage", make_storage);
+    require_pointer(storage, "the storage", make_ragged_storage);
     storage->columns.push_back(valet::strided_field(data, rows, row_bytes,
                                                     static_cast<std::ptrdiff_t>(row_bytes),
                                                     label == nullptr ? "" : label));

@@ -121,8 +121,10 @@ static void migrate(const Valet_Storage* storage, const char* return_lists, int 
   int calls = 0;
   Valet_Options migration = Valet_Options_default();
   migration.verify = 1;
+  Zoltan_Set_Param(zoltan, "MIGRATE_METHOD", "PHASED");
   Valet_Zoltan_list_options options = Valet_Zoltan_list_options_default();
   options.migration = &migration;
+  options.zoltan = with_lids ? zoltan : NULL;
   options.parts = part;
   options.global_ids = gid;
   if (!with_lids) options.slot_of = slot_of;
@@ -133,6 +135,8 @@ static void migrate(const Valet_Storage* storage, const char* return_lists, int 
                                      &report) == VALET_SUCCESS,
           "Valet_Zoltan_Migrate_lists");
   require(report.verified && report.blocks_after == now, "the report is not of this migration");
+  require(strcmp(report.method, with_lids ? "phased" : "stream") == 0 || ranks == 1,
+          "the parameters of a structure are taken where it is given");
   require(with_lids ? calls == 0 : calls > 0, "slot_of is asked where it is given");
   check(now, "a particle is not where it belongs");
   for (int k = 0; k < 2; ++k) Zoltan_LB_Free_Part(&gids[k], &lids[k], &procs[k], &to_parts[k]);

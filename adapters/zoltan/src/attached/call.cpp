@@ -225,6 +225,7 @@ std::optional<Diagnostic> AttachedCall::check_parts(std::span<const int> parts,
 }
 
 std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way, bool each) const {
+  if (way.wrong) return way.wrong;
   if (auto diagnostic = check()) return diagnostic;
   if (auto diagnostic = check_weights()) return diagnostic;
   if (way.without_parts && setup_.parts.are_given)

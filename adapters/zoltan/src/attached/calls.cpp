@@ -130,7 +130,7 @@ std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan) {
 
 PartitionWay way_of(const Zoltan_Struct* zoltan) {
   return {followed_number(zoltan, "AUTO_MIGRATE").value_or(0) != 0,
-          return_lists_of(zoltan) != ReturnLists::none, false};
+          return_lists_of(zoltan) != ReturnLists::none};
 }
 
 bool partition_attached(AttachedState& state, const PartitionWay& way, StockLists& lists) {

@@ -7,10 +7,12 @@
 #include "attached/state.hpp"
 #include "dropin/lists.hpp"
 #include "rebalancer/stock_lists.hpp"
+#include <valet/error.hpp>
 
 #include <zoltan.h>
 
 #include <memory>
+#include <optional>
 
 namespace valet::zoltan {
 
@@ -19,9 +21,10 @@ namespace valet::zoltan {
 
 /// Whether and how Zoltan_LB_Partition() migrates.
 struct PartitionWay {
-  bool moves = true;           ///< AUTO_MIGRATE
-  bool gives_lists = false;    ///< any but RETURN_LISTS NONE
-  bool without_parts = false;  ///< Zoltan_LB_Balance(): parts are ranks
+  bool moves = true;                     ///< AUTO_MIGRATE
+  bool gives_lists = false;              ///< any but RETURN_LISTS NONE
+  bool without_parts = false;            ///< Zoltan_LB_Balance(): parts are ranks
+  std::optional<Diagnostic> wrong = {};  ///< what the caller found, for all ranks
 };
 
 /// Partitions the objects and, unless only lists are wanted, moves them.

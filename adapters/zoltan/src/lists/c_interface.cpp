@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
+#include <valet/zoltan/lists.h>
 #include <valet/zoltan/lists.hpp>
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +46,7 @@ ListOptions to_list_options(const Valet_Zoltan_list_options* given, std::uint64_
   if (options.parts != nullptr) result.parts = {options.parts, slots};
   if (options.global_ids != nullptr && gid_entries > 0)
     result.global_ids = {options.global_ids, slots * static_cast<std::size_t>(gid_entries)};
+  result.zoltan = options.zoltan;
   return result;
 }
 

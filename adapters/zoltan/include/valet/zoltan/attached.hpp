@@ -99,6 +99,8 @@ class VALET_EXPORT Attached {
   Attached(Zoltan_Struct* zoltan, std::uint64_t count, const RaggedStorage& storage,
            const AttachedOptions& options = {});
   /// The same for vectors with one value per slot.
+  /// @param zoltan       From Zoltan_Create().
+  /// @param count        Objects of this rank. [local]
   /// @param first, rest  valet::ref() of each.
   template <class T, class... Rest>
   Attached(Zoltan_Struct* zoltan, std::uint64_t count, const Ref<std::vector<T>>& first,
@@ -106,8 +108,10 @@ class VALET_EXPORT Attached {
       : Attached(zoltan, count, BlockStorage{field(first), field(rest)...}) {}
 #ifdef VALET_ZOLTAN_VIEWS
   /// The same for Views: valet::kokkos::blocks(first, rest...).
-  /// @param first  valet::ref() of a View or DualView, or an execution space instance.
-  /// @param rest   valet::ref() of the other Views or DualViews.
+  /// @param zoltan  From Zoltan_Create().
+  /// @param count   Objects of this rank. [local]
+  /// @param first   valet::ref() of a View or DualView, or an execution space instance.
+  /// @param rest    valet::ref() of the other Views or DualViews.
   template <class First, class... Rest>
   requires(kokkos::detail::is_column_view<First> || Kokkos::is_execution_space<First>::value)
       Attached(Zoltan_Struct* zoltan, std::uint64_t count, const First& first, const Rest&... rest)

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "attached/calls.hpp"
+#include "bindings/c_call.hpp"
+#include "handle/structure.hpp"
+#include <valet/zoltan/attached.h>
+#include <valet/zoltan/attached.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+using namespace valet::zoltan;
+using namespace valet::c;
+using valet::ColumnSource;
+
+struct Valet_Attached {
+  Attached attached;
+  std::shared_ptr<AttachedState> state;
+};
+
+namespace {
+
+static_assert(VALET_WHEN_INFEASIBLE_GROW == static_cast<int>(valet::WhenInfeasible::grow));
+
+/// @throws Error where there is no handle. Local.
+template <class Handle>
+Handle& of(Handle* attached) {
+  require_pointer(attached, "the attached storage", "make it by Valet_Zoltan_attach()");
+  return *attached;
+}
+
+Valet_Attached_options default_options_of_attached() {
+  Valet_Attached_options defaults{};
+  defaults.struct_size = sizeof defaults;
+  return defaults;
+}
+
+AttachedOptions to_attached_options(const Valet_Attached_options* given) {
+  const Valet_Attached_options defaults = default_options_of_attached();
+  const Valet_Attached_options options =
+      given == nullptr ? defaults : complete("Valet_Attached_options", *given, defaults);
+  if (options.when_infeasible < 0 || options.when_infeasible > VALET_WHEN_INFEASIBLE_GROW)
+    throw valet::Error(valet::ErrorCode::invalid_argument,
+                       valet::joined("unknown when_infeasible ", options.when_infeasible,
+                                     " in Valet_Attached_options; take one of "
+                                     "VALET_WHEN_INFEASIBLE_..."));
+  AttachedOptions result;
+  result.migration = to_options(complete_options(options.migration));
+  if (options.granularity > 0) result.granularity = options.granularity;
+  result.when_infeasible = static_cast<valet::WhenInfeasible>(options.when_infeasible);
+  return result;
+}
+
+valet::BlockStorage to_cpp(const Valet_Storage* storage) {
+  require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+  return to_storage(storage);
+}
+valet::RaggedStorage to_cpp(const Valet_Ragged_storage* storage) { return to_storage(storage); }
+
+template <class Storage>
+int attach(Zoltan_Struct* zz, std::uint64_t count, const Storage* storage,
+           const Valet_Attached_options* options, Valet_Attached** attached) {
+  return guarded([&] {
+    const auto convert = [&](int) {
+      require_pointer(attached, "the place for the handle",
+                      "give the address of a Valet_Attached*");
+      return std::pair(to_cpp(storage), to_attached_options(options));
+    };
+    // In a callback others may not be here: the constructor says so.
+    const std::shared_ptr<AttachedState> before = attached_to(zz);
+    const bool is_alone = zz == nullptr || (before && before->is_in_call);
+    const MPI_Comm communicator = is_alone ? MPI_COMM_NULL : communicator_of(zz);
+    const auto [blocks, chosen] =
+        communicator == MPI_COMM_NULL ? convert(1) : agreed(communicator, convert);
+    auto made = std::make_unique<Valet_Attached>(
+        Valet_Attached{Attached(zz, count, blocks, chosen), attached_to(zz)});
+    *attached = made.release();
+  });
+}
+
+template <class Storage>
+int replace(Valet_Attached* attached, const Storage* storage) {
+  return guarded([&] { of(attached).attached.storage(to_cpp(storage)); });
+}
+
+template <class T>
+ColumnSource source_of(const Valet_Numbers& numbers) {
+  return [numbers] {
+    valet::Columns columns = valet::array_columns(static_cast<const T*>(numbers.data),
+                                                  numbers.slots, numbers.components)();
+    if (numbers.stride_bytes > 0)
+      for (valet::Column& column : columns.column)
+        column.stride_bytes = static_cast<std::ptrdiff_t>(numbers.stride_bytes);
+    return columns;
+  };
+}
+
+ColumnSource to_source(const Valet_Numbers* numbers) {
+  if (numbers == nullptr) return nullptr;
+  switch (numbers->type) {
+    case VALET_NUMBERS_DOUBLE: return source_of<double>(*numbers);
+    case VALET_NUMBERS_FLOAT: return source_of<float>(*numbers);
+    case VALET_NUMBERS_INT32: return source_of<std::int32_t>(*numbers);
+    case VALET_NUMBERS_UINT32: return source_of<std::uint32_t>(*numbers);
+    case VALET_NUMBERS_INT64: return source_of<std::int64_t>(*numbers);
+    case VALET_NUMBERS_UINT64: return source_of<std::uint64_t>(*numbers);
+    default:
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         valet::joined("unknown type ", numbers->type,
+                                       " in Valet_Numbers; take one of VALET_NUMBERS_..."));
+  }
+}
+
+int give(Valet_Attached* attached, Attached& (Attached::*member)(ColumnSource),
+         const Valet_Numbers* numbers) {
+  return guarded([&] { (of(attached).attached.*member)(to_source(numbers)); });
+}
+
+void require_grown(int code) {
+  if (code == 0) return;
+  throw valet::Error(valet::ErrorCode::callback_failed,
+                     valet::joined("the function of Valet_Attached_grow() returned ", code));
+}
+
+Valet_Rebalance_result to_c(const valet::RebalanceResult& result) {
+  Valet_Rebalance_result whole{sizeof whole,
+                               result.count,
+                               result.required_slots,
+                               result.before.weight,
+                               result.before.count,
+                               result.after.weight,
+                               result.after.count,
+                               result.partition_seconds,
+                               result.migration_seconds,
+                               result.largest_cell_share,
+                               result.partition_extra_bytes,
+                               {}};
+  result.warning.copy(whole.warning, sizeof whole.warning - 1);
+  return whole;
+}
+
+}  // namespace
+
+void Valet_Attached_options_init(Valet_Attached_options* options, size_t struct_size) {
+  initialise(options, struct_size, default_options_of_attached());
+}
+
+void Valet_Rebalance_result_init(Valet_Rebalance_result* result, size_t struct_size) {
+  initialise(result, struct_size, to_c({}));
+}
+
+int Valet_Zoltan_attach(struct Zoltan_Struct* zz, uint64_t count, const Valet_Storage* storage,
+                        const Valet_Attached_options* options, Valet_Attached** attached) {
+  return attach(zz, count, storage, options, attached);
+}
+
+int Valet_Zoltan_attach_ragged(struct Zoltan_Struct* zz, uint64_t count,
+                               const Valet_Ragged_storage* storage,
+                               const Valet_Attached_options* options, Valet_Attached** attached) {
+  return attach(zz, count, storage, options, attached);
+}
+
+int Valet_Attached_coordinates(Valet_Attached* attached, const Valet_Numbers* numbers) {
+  return give(attached, &Attached::coordinates, numbers);
+}
+
+int Valet_Attached_weights(Valet_Attached* attached, const Valet_Numbers* numbers) {
+  return give(attached, &Attached::weights, numbers);
+}
+
+int Valet_Attached_ids(Valet_Attached* attached, const Valet_Numbers* numbers) {
+  return give(attached, &Attached::ids, numbers);
+}
+
+int Valet_Attached_parts(Valet_Attached* attached, int* parts, uint64_t slots) {
+  return guarded([&] {
+    PartSource source;
+    if (parts != nullptr) source = [parts, slots] { return std::span(parts, slots); };
+    of(attached).attached.parts(source);
+  });
+}
+
+int Valet_Attached_grow(Valet_Attached* attached, Valet_Grow_fn* grow, void* data) {
+  return guarded([&] {
+    AttachedOptions& options = of(attached).state->options;
+    options.grow = nullptr;
+    options.grow_ragged = nullptr;
+    if (grow == nullptr) return;
+    options.grow = [grow, data](std::uint64_t slots) { require_grown(grow(slots, nullptr, data)); };
+    options.grow_ragged = [grow, data](const valet::RaggedRoom& room) {
+      require_grown(grow(room.blocks, room.bytes.data(), data));
+    };
+  });
+}
+
+uint64_t Valet_Attached_count(const Valet_Attached* attached) {
+  return number_of([&] { return of(attached).attached.count(); });
+}
+
+int Valet_Attached_set_count(Valet_Attached* attached, uint64_t count) {
+  return guarded([&] { of(attached).attached.count(count); });
+}
+
+int Valet_Attached_storage(Valet_Attached* attached, const Valet_Storage* storage) {
+  return replace(attached, storage);
+}
+
+int Valet_Attached_storage_ragged(Valet_Attached* attached, const Valet_Ragged_storage* storage) {
+  return replace(attached, storage);
+}
+
+int Valet_Attached_partition(Valet_Attached* attached, int* changes, Valet_Report* report) {
+  return guarded([&] {
+    AttachedState& state = *of(attached).state;
+    PartitionWay way;
+    try {
+      require_report(report);
+    } catch (...) {
+      way.wrong = diagnostic_in_flight();
+    }
+    StockLists none;
+    const bool is_changed = partition_attached(state, way, none);
+    if (changes != nullptr) *changes = is_changed ? 1 : 0;
+    if (is_changed) write_report(state.result.report, report);
+  });
+}
+
+int Valet_Attached_result(const Valet_Attached* attached, Valet_Rebalance_result* result,
+                          Valet_Report* report) {
+  return guarded([&] {
+    const valet::RebalanceResult& last = of(attached).attached.result();
+    require_report(report);
+    if (result != nullptr) {
+      static_cast<void>(complete("Valet_Rebalance_result", *result, Valet_Rebalance_result{}));
+      Valet_Rebalance_result whole = to_c(last);
+      whole.struct_size = result->struct_size;
+      std::memcpy(result, &whole, whole.struct_size);
+    }
+    write_report(last.report, report);
+  });
+}
+
+int Valet_Attached_detach(Valet_Attached* attached) {
+  return guarded([&] { of(attached).attached.detach(); });
+}
+
+void Valet_Attached_free(Valet_Attached* attached) { delete attached; }
