@@ -3,19 +3,10 @@
 // The collective functions for Fortran, which gives communicators as integers: the modules `valet`
 // (valet.f90) and `valet_ragged` (valet_ragged.f90) declare them.
 
+#include "bindings/fortran_communicator.hpp"
 #include <valet/valet.h>
 
-namespace {
-
-MPI_Comm from_fortran(int communicator) {
-#if MPI_VERSION >= 5
-  return MPI_Comm_fromint(communicator);  // the standard ABI has no MPI_Comm_f2c
-#else
-  return MPI_Comm_f2c(communicator);
-#endif
-}
-
-}  // namespace
+using valet::c::from_fortran;
 
 extern "C" {
 

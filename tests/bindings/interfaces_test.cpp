@@ -35,13 +35,16 @@ std::string header() {
   std::string all;
   for (const auto& file : std::filesystem::directory_iterator(VALET_HEADERS))
     if (file.path().extension() == ".h") all += content(file.path());
+  all += content(VALET_ZOLTAN "include/valet/zoltan/attached.h") +
+         content(VALET_ZOLTAN "include/valet/zoltan/lists.h");
   return std::regex_replace(all, std::regex(R"(/\*[^*]*\*+([^/*][^*]*\*+)*/)"), "");
 }
 
 std::string module() {
   return std::regex_replace(content(VALET_MODULES "valet.f90") +
                                 content(VALET_MODULES "valet_ragged.f90") +
-                                content(VALET_MODULES "valet_custom.f90"),
+                                content(VALET_MODULES "valet_custom.f90") +
+                                content(VALET_ZOLTAN "src/fortran/valet_zoltan.f90"),
                             std::regex("![^\n]*"), "");
 }
 

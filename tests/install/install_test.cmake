@@ -82,7 +82,7 @@ function(expect_unknown_component)
     OUTPUT_VARIABLE output
     ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  set(sentence "there is no component warp; the components are valet, fortran, kokkos, p4est, zoltan")
+  set(sentence "there is no component warp; the components are valet, fortran, kokkos, p4est, zoltan, zoltan_fortran")
   if(result EQUAL 0 OR NOT output MATCHES "${sentence}")
     message(FATAL_ERROR "The component warp gives ${result}, but not '${sentence}':\n${output}")
   endif()
@@ -198,7 +198,7 @@ elseif(FLAVOUR STREQUAL "headers")
   read_headers()
   string(REPLACE ";" "," headers "${headers}")
   set(adapters "${COMPONENTS}")
-  list(REMOVE_ITEM adapters fortran)
+  list(REMOVE_ITEM adapters fortran zoltan_fortran)
   string(REPLACE ";" "," adapters "${adapters}")
   # Not optimised: only what the compiler says counts.
   set(CONFIGURATION Debug)
@@ -272,6 +272,15 @@ elseif(FLAVOUR STREQUAL "pkgconfig")
                            -o "${WORK_DIR}/pkgconfig/application")
     run_program("${WORK_DIR}/pkgconfig/application" "Valet ${VERSION} is in front of Zoltan"
                 "${libraries}")
+  endif()
+  if("zoltan_fortran" IN_LIST COMPONENTS)
+    set(object "${WORK_DIR}/pkgconfig/zoltan.o")
+    compile_with_pkgconfig(valet_zoltan_fortran "${Fortran_COMPILER}" -c "${TEST_DIR}/consumer/zoltan.f90"
+                           -o "${object}")
+    compile_with_pkgconfig(
+      valet_zoltan_fortran "${MPI_CXX_WRAPPER}" -std=c++20 -DCONSUMER_USES_ZOLTAN_FORTRAN
+      "${TEST_DIR}/consumer/main.cpp" "${object}" -o "${WORK_DIR}/pkgconfig/zoltan_fortran")
+    run_consumer("${WORK_DIR}/pkgconfig/zoltan_fortran" "${libraries}")
   endif()
 
 elseif(FLAVOUR STREQUAL "module")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // An application that uses what is installed: blocks go once around the ranks, in plain arrays, in
-// Views, as p4est's offsets say, and as Zoltan decides; a storage is made in Fortran. Prints a line
+// Views, as p4est's offsets say, and as Zoltan decides; Fortran makes a storage and calls Zoltan. Prints a line
 // and returns 0 only if none was lost.
 
 #include <valet/valet.hpp>
@@ -23,6 +23,9 @@
 
 #ifdef CONSUMER_USES_FORTRAN
 extern "C" int fortran_answers();
+#endif
+#ifdef CONSUMER_USES_ZOLTAN_FORTRAN
+extern "C" int fortran_partitions(int communicator);
 #endif
 
 namespace {
@@ -90,6 +93,9 @@ int main(int argc, char** argv) {
 #endif
 #ifdef CONSUMER_USES_FORTRAN
   good = fortran_answers() == 1 && good;
+#endif
+#ifdef CONSUMER_USES_ZOLTAN_FORTRAN
+  good = fortran_partitions(MPI_Comm_c2f(MPI_COMM_WORLD)) == 1 && good;
 #endif
   if (rank == 0)
     std::printf("Valet %d.%d.%d on %d ranks\n", VALET_VERSION_MAJOR, VALET_VERSION_MINOR,
