@@ -19,6 +19,25 @@ void moved_objects(struct Zoltan_Struct* zoltan, int exports, ZOLTAN_ID_PTR expo
   }
 }
 
+int partitioned_twice(struct Zoltan_Struct* zoltan) {
+  int changes, gid_entries, lid_entries, num_import, num_export, again = 0;
+  int *import_procs, *import_parts, *export_procs, *export_parts;
+  ZOLTAN_ID_PTR import_gids, import_lids, export_gids, export_lids;
+
+  /* Storage is attached: Zoltan's calls by names that reach Valet in any link order. */
+  Valet_Set_Param(zoltan, "AUTO_MIGRATE", "TRUE");
+  Valet_Set_Param(zoltan, "RETURN_LISTS", "NONE");
+  Valet_LB_Partition(zoltan, &changes, &gid_entries, &lid_entries, &num_import, &import_gids,
+                     &import_lids, &import_procs, &import_parts, &num_export, &export_gids,
+                     &export_lids, &export_procs, &export_parts);
+
+  /* The same where parts are ranks. */
+  Valet_LB_Balance(zoltan, &again, &gid_entries, &lid_entries, &num_import, &import_gids,
+                   &import_lids, &import_procs, &num_export, &export_gids, &export_lids,
+                   &export_procs);
+  return 2 * changes + again;
+}
+
 /* For local ids that are no slots; global ids are numbers here, from `first` on. */
 static uint64_t slot_of(const ZOLTAN_ID_TYPE* global_id, const ZOLTAN_ID_TYPE* local_id,
                         void* first) {

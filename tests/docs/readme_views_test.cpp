@@ -7,6 +7,7 @@
 #include "kokkos_environment.hpp"
 #include "test_comm.hpp"
 #include <valet/kokkos/ragged.hpp>
+#include <valet/zoltan/attached.hpp>
 #include <valet/zoltan/lists.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -40,6 +41,51 @@ TEST(Readme, PartitionsAndMovesViews) {
   EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
   EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), 100);
   EXPECT_LE(valet::test::max_over_ranks(static_cast<long long>(count)), 100 / size() + 6);
+}
+
+TEST(Readme, MovesAttachedViewsInACallOfZoltan) {
+  using valet::test::rank;
+  const std::uint64_t capacity = 200;
+  std::uint64_t count = rank() == 0 ? 100 : 0;
+  Kokkos::View<double*[3]> position("position", capacity), velocity("velocity", capacity);
+  Kokkos::View<double*> work("work", capacity);
+  for (std::uint64_t s = 0; s < count; ++s) {
+    position(s, 0) = static_cast<double>(s);
+    velocity(s, 1) = -static_cast<double>(s);
+    work(s) = 1;
+  }
+  Zoltan_Struct* zz = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zz, "DEBUG_LEVEL", "0");
+  int changes, gid_entries, lid_entries, num_import, num_export;
+  int *import_procs, *import_parts, *export_procs, *export_parts;
+  ZOLTAN_ID_PTR import_gids, import_lids, export_gids, export_lids;
+
+  Zoltan_Set_Param(zz, "LB_METHOD", "HSFC");
+  Zoltan_Set_Param(zz, "AUTO_MIGRATE", "TRUE");
+  Zoltan_Set_Param(zz, "RETURN_LISTS", "NONE");
+  Zoltan_Set_Param(zz, "MIGRATE_MEMORY", "1M");
+
+  valet::zoltan::Attached particles(zz, count, valet::ref(position), valet::ref(velocity),
+                                    valet::ref(work));
+  particles.coordinates(valet::ref(position)).weights(valet::ref(work));
+
+  Zoltan_LB_Partition(zz, &changes, &gid_entries, &lid_entries, &num_import, &import_gids,
+                      &import_lids, &import_procs, &import_parts, &num_export, &export_gids,
+                      &export_lids, &export_procs, &export_parts);
+  count = particles.count();  // partitioned in cells, and moved in place
+
+  EXPECT_EQ(changes, valet::test::size() > 1 ? 1 : 0);
+  EXPECT_LE(valet::test::max_over_ranks(static_cast<long long>(count)),
+            100 / valet::test::size() + 12);
+
+  if (particles.partition()) count = particles.count();
+
+  long long wrong = 0;
+  for (std::uint64_t s = 0; s < count; ++s)
+    wrong += velocity(s, 1) != -position(s, 0) || work(s) != 1;
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+  EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), 100);
+  Zoltan_Destroy(&zz);
 }
 
 TEST(Guide, MovesDualViews) {
@@ -89,7 +135,10 @@ TEST(Readme, MovesViewsByListsOfZoltan) {
   lists.lid_entries = lid_entries;
   lists.imports = {num_import, import_gids, import_lids, import_procs, import_parts};
   lists.exports = {num_export, export_gids, export_lids, export_procs, export_parts};
-  count = valet::zoltan::migrate(MPI_COMM_WORLD, lists, count, position, velocity, number).count;
+  valet::zoltan::ListOptions options;
+  options.zoltan = zz;  // its MIGRATE_* parameters
+  count = valet::zoltan::migrate(MPI_COMM_WORLD, lists, count, options, position, velocity, number)
+              .count;
 
   EXPECT_EQ(count, client.mine().size() + static_cast<std::uint64_t>(num_import) -
                        static_cast<std::uint64_t>(num_export));

@@ -15,6 +15,8 @@ extern "C" {
 void moved_objects(struct Zoltan_Struct* zoltan, int exports, ZOLTAN_ID_PTR export_gids,
                    ZOLTAN_ID_PTR export_lids, int* export_procs, VALET_FREE_OBJ_FN* free_object,
                    VALET_MEMORY_FN* free_bytes, void* mesh);
+/* Whether something changed: 2 the first time, 1 the second time. */
+int partitioned_twice(struct Zoltan_Struct* zoltan);
 uint64_t moved_by_lists(MPI_Comm comm, const Valet_Storage* storage, uint64_t count,
                         ZOLTAN_ID_TYPE first, int num_export, const ZOLTAN_ID_TYPE* export_gids,
                         const int* export_procs);

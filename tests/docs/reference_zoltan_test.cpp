@@ -7,6 +7,7 @@
 
 #include "test_comm.hpp"
 #include <valet/plan.hpp>
+#include <valet/zoltan/attached.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -97,6 +98,22 @@ TEST(ReferenceInC, MovesByLists) {
   Valet_Storage_free(storage);
   std::sort(ids.begin(), ids.end());
   EXPECT_EQ(ids[0], static_cast<ZOLTAN_ID_TYPE>(10 * previous()));
+}
+
+TEST(ReferenceInC, PartitionsAttachedStorageInAnyLinkOrder) {
+  std::vector<int> id(200);
+  std::iota(id.begin(), id.end(), 0);
+  const std::uint64_t count = valet::test::rank() == 0 ? id.size() : 0;
+  Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
+  Valet_Set_Param(zoltan, "DEBUG_LEVEL", "0");
+  Valet_Set_Param(zoltan, "LB_METHOD", "BLOCK");
+  const valet::zoltan::Attached objects(zoltan, count, valet::ref(id));
+
+  EXPECT_EQ(partitioned_twice(zoltan), size() > 1 ? 2 : 0);
+
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(objects.count())), 200);
+  EXPECT_LE(valet::test::max_over_ranks(static_cast<long long>(objects.count())), 200 / size() + 1);
+  Zoltan_Destroy(&zoltan);
 }
 
 // Objects that are numbers, in a list that is the mesh.

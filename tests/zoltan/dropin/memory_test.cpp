@@ -188,7 +188,7 @@ struct BoundCase {
 
 class Bound : public ::testing::TestWithParam<BoundCase> {};
 
-/// src/docs/zoltan_migrate.md, word for word: imports with HOLD, the budget, 24 + 4*(gid + lid
+/// src/docs/zoltan.md, word for word: imports with HOLD, the budget, 24 + 4*(gid + lid
 /// entries) bytes an object that leaves or arrives, 64 KiB + 64*P where there is a root, 40*P for
 /// lists that are a layout, 24 KiB for a trace, 12 + 4*(gid + lid entries) bytes for each object
 /// that is listed and stays where mid gets it in STEPS, and by how much the budget was raised.

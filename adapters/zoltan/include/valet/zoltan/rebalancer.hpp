@@ -86,7 +86,7 @@ struct RebalancerOptions {
   /// the work, usually far less, as memory permits (RebalanceResult::largest_cell_share), and ranks
   /// with few objects give each one separately. With 1, all ranks give every object separately.
   /// Objects with global_ids() are never put in cells. The balance that is promised, and what is
-  /// changed for Zoltan where it would not end, is in the guide, page Partitions in cells.
+  /// changed for Zoltan where it would not end, is in the guide, page Partitions.
   std::optional<std::uint64_t> granularity = {};
   /// Any parameters of Zoltan, as name and value, such as NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS if
   /// parts are not ranks. The same in the same order on all ranks, but for NUM_LOCAL_PARTS.
