@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The page on moving to Valet: what a code has before and what it has afterwards leave the same
-// particles on every rank. What needs Kokkos and Zoltan is in readme_views_test.cpp.
+// particles on every rank; and what a code with another partitioner does. What needs Kokkos and
+// Zoltan is in readme_views_test.cpp.
 
 #include "test_comm.hpp"
 
@@ -87,6 +88,44 @@ TEST(Moving, FromAHandWrittenAlltoallv) {
   EXPECT_EQ(valet::test::sum_over_ranks(before == after ? 0 : 1), 0);
   EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(after.size())),
             static_cast<long long>(ranks) * particles_of_a_rank);
+}
+
+// ParMETIS as it is called; this one gives all vertices of a rank to the next one.
+using idx_t = std::int64_t;
+using real_t = float;
+int ParMETIS_V3_PartKway(idx_t* vtxdist, idx_t*, idx_t*, idx_t*, idx_t*, idx_t*, idx_t*, idx_t*,
+                         idx_t* nparts, real_t*, real_t*, idx_t*, idx_t*, idx_t* part, MPI_Comm*) {
+  const int rank = valet::test::rank();
+  std::fill_n(part, vtxdist[rank + 1] - vtxdist[rank], (rank + 1) % *nparts);
+  return 1;
+}
+
+TEST(Guide, MovesByThePartsOfParMetis) {
+  MPI_Comm comm = MPI_COMM_WORLD;
+  const int rank = valet::test::rank();
+  std::uint64_t count = static_cast<std::uint64_t>(rank) + 1;
+  std::vector<int> owner(count, rank);
+  const auto grow = [&](std::uint64_t slots) { owner.resize(slots); };
+  const valet::BlockStorage cells{valet::field(valet::ref(owner))};
+  idx_t no_weights = 0, from_0 = 0, one_weight = 1, parts = valet::test::size(), edges_cut = 0;
+  std::vector<idx_t> vertices{0}, first_edge(count + 1), neighbour(1), defaults(3);
+  for (idx_t r = 0; r < parts; ++r) vertices.push_back(vertices.back() + r + 1);
+  std::vector<real_t> shares(static_cast<std::size_t>(parts), 1.0F), tolerances(1, 1.05F);
+
+  std::vector<idx_t> part(count);
+  ParMETIS_V3_PartKway(vertices.data(), first_edge.data(), neighbour.data(), nullptr, nullptr,
+                       &no_weights, &from_0, &one_weight, &parts, shares.data(), tolerances.data(),
+                       defaults.data(), &edges_cut, part.data(), &comm);
+
+  const std::vector<int> ranks(part.begin(), part.end());  // a part for each rank
+  valet::Plan plan = valet::plan_to_ranks(comm, cells, count, ranks);
+  if (plan.required_slots() > cells.slots()) grow(plan.required_slots());
+  count = valet::execute(plan, cells).blocks_after;
+
+  const int source = (rank + valet::test::size() - 1) % valet::test::size();
+  EXPECT_TRUE(valet::test::all_ranks(count == static_cast<std::uint64_t>(source) + 1));
+  owner.resize(count);
+  EXPECT_TRUE(valet::test::all_ranks(std::count(owner.begin(), owner.end(), source) == source + 1));
 }
 
 }  // namespace
