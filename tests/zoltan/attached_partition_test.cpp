@@ -374,16 +374,21 @@ TEST_P(AttachedCrowd, HasTheRoomThatACallbackMakes) {
   EXPECT_TRUE(all_ranks(right));
 }
 
+// REPAIR counts slots and no bytes.
 TEST_P(AttachedCrowd, OfBlocksOfDifferentSizesIsRefused) {
+  if (size() == 1) return;
   RaggedCase c;
   c.before.resize(static_cast<std::size_t>(size()));
   for (std::uint64_t k = 0; k < 40; ++k) c.before[0].push_back({40 + k, 0, k, 0});
   RaggedObjects objects(mine(c), 1, RaggedObjects::room_for(mine(c), 1));
-  AttachedHandle handle;  // RCB
-  Attached cells(handle.get(), mine(c).size(), objects.storage());
-  cells.coordinates(array_columns(objects.places.data(), objects.lengths.size(), 2));
-  EXPECT_EQ(go(handle), size() > 1 ? ZOLTAN_FATAL : ZOLTAN_OK);
-  EXPECT_TRUE(all_ranks(cells.count() == mine(c).size() && objects.has(mine(c))));
+  for (const char* const what : {"REFUSE", "REPAIR"}) {
+    SCOPED_TRACE(what);
+    AttachedHandle handle({{"LB_METHOD", "RCB"}, {"MIGRATE_WHEN_INFEASIBLE", what}});
+    Attached cells(handle.get(), mine(c).size(), objects.storage());
+    cells.coordinates(array_columns(objects.places.data(), objects.lengths.size(), 2));
+    EXPECT_EQ(go(handle), ZOLTAN_FATAL);
+    EXPECT_TRUE(all_ranks(cells.count() == mine(c).size() && objects.has(mine(c))));
+  }
 }
 
 TEST(AttachedPartition, IsNothingWhereThereAreNoObjects) {
@@ -431,6 +436,28 @@ TEST(AttachedPartition, ObeysQueriesOfTheApplication) {
           cloud.has_all(stock.ids_after(Order::any, VectorCloud::block_bytes), cells.count())));
       EXPECT_EQ(lists.gid_entries(), tells_objects ? 2 : 1);
     }
+}
+
+// Valet's ids have one word, the application's have two: it has said so before.
+TEST(AttachedPartition, GivesBackHowLongIdsAre) {
+  for (const bool detaches : {true, false}) {
+    SCOPED_TRACE(detaches ? "after it" : "while attached");
+    const std::vector<std::uint32_t> ids = cloud_ids();
+    VectorCloud cloud(ids, total_of(ids));
+    AttachedHandle handle({{"NUM_GID_ENTRIES", "2"}, {"RETURN_LISTS", "PARTS"}});
+    Attached cells = cloud.attach(handle, ids.size());
+    EXPECT_EQ(ZoltanLists(handle.get()).gid_entries(), 1);
+    if (detaches) cells.detach();
+    ToldObjects objects(ids, 0);
+    objects.tell_objects(handle.get());
+    objects.tell_places(handle.get());
+    const ZoltanLists lists(handle.get());
+    EXPECT_EQ(lists.gid_entries(), 2);
+    bool right = lists.exports().count == static_cast<int>(ids.size());
+    for (std::size_t k = 0; right && lists.gid_entries() == 2 && k < ids.size(); ++k)
+      right = lists.exports().gids[2 * k + 1] == ids[lists.exports().lids[k]];
+    EXPECT_TRUE(all_ranks(right));
+  }
 }
 
 // A View that is resized alone: it is named, and nothing moves.

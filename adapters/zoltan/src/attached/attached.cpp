@@ -49,7 +49,7 @@ struct Attached::Owner {
       if (before && !before->is_ended)
         mine = invalid("storage is attached to this Zoltan_Struct already; detach() it first");
       mpi::agree(*state->channel, mine);
-      if (before) state->entries_before = before->entries_before;
+      if (before) state->has_own_entries = before->has_own_entries;
       state->is_in_front = stands_in_front();
       warn_where_not_in_front(*state);
     }

@@ -103,14 +103,12 @@ bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision
   return changes;
 }
 
-/// Those that Valet sets stay, because lists are of that form: until the storage is detached.
-void remember_entries(AttachedCall& call) {
-  AttachedState& state = call.state();
-  if (call.setup().tells_objects || state.entries_before) return;
-  const auto now = [&](const char* name) {
-    return followed_parameter(state.zoltan, name).value_or("DEFAULT");
-  };
-  state.entries_before.emplace(now("NUM_GID_ENTRIES"), now("NUM_LID_ENTRIES"));
+/// Lets ids be as long again as the application has said. Local.
+void give_entries_back(AttachedState& state) {
+  if (!std::exchange(state.has_own_entries, false)) return;
+  for (const char* const name : {"NUM_GID_ENTRIES", "NUM_LID_ENTRIES"})
+    Zoltan_Set_Param(state.zoltan, name,
+                     followed_parameter(state.zoltan, name).value_or("DEFAULT").c_str());
 }
 
 /// Import lists alone are wanted.
@@ -139,13 +137,19 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
   const bool imports_only = way.gives_lists && wants_imports_only(state.zoltan);
   const bool each = !way.moves || way.gives_lists;
   call.agree_on_partition(way, each);
-  const ParameterLoan loan(
-      state.zoltan, {{"AUTO_MIGRATE"}, {"RETURN_LISTS", "ALL"}, {"OBJ_WEIGHT_DIM"}, {"KEEP_CUTS"}});
+  // Lists are read with the lengths of ids that they were made with.
+  const ParameterLoan loan(state.zoltan, {{"AUTO_MIGRATE"},
+                                          {"RETURN_LISTS", "ALL"},
+                                          {"OBJ_WEIGHT_DIM"},
+                                          {"KEEP_CUTS"},
+                                          {"NUM_GID_ENTRIES", "DEFAULT", true},
+                                          {"NUM_LID_ENTRIES", "DEFAULT", true}});
   Zoltan_Set_Param(state.zoltan, "AUTO_MIGRATE", "FALSE");
 
   PartitionSetup setup = call.setup();
+  if (setup.tells_objects) give_entries_back(state);
+  state.has_own_entries = !setup.tells_objects;
   lists.imports.count = lists.exports.count = 0;
-  remember_entries(call);
   if (each) {
     setup.each_object = true;
     setup.lists = &lists;
@@ -252,10 +256,7 @@ void detach(AttachedState& state) {
     if (call.takes_part()) call.agree({});
   }
   Zoltan_Struct* const zoltan = state.zoltan;
-  if (state.entries_before) {
-    Zoltan_Set_Param(zoltan, "NUM_GID_ENTRIES", state.entries_before->first.c_str());
-    Zoltan_Set_Param(zoltan, "NUM_LID_ENTRIES", state.entries_before->second.c_str());
-  }
+  give_entries_back(state);
   state.structure_is_gone();
   state.is_ended = state.is_detached = true;
   change_handle_state(zoltan, [](HandleState& own) { own.attached.reset(); });

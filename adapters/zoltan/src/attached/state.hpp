@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 #include <variant>
 
@@ -26,12 +25,11 @@ struct AttachedState final : Attachment {
   AttachedOptions options;
   std::optional<ObjectLayout> layout;  ///< that the objects are in, as far as is known
   RebalanceResult result;
-  bool is_in_front = false;  ///< Zoltan's functions reach Valet
-  /// NUM_GID_ENTRIES and NUM_LID_ENTRIES of the application, where Valet has set its own.
-  std::optional<std::pair<std::string, std::string>> entries_before;
-  bool is_ended = false;             ///< the Attached is gone, and its storage perhaps too
-  bool is_detached = false;          ///< by detach()
-  bool is_in_call = false;           ///< Zoltan's callbacks may be running
+  bool is_in_front = false;      ///< Zoltan's functions reach Valet
+  bool has_own_entries = false;  ///< Zoltan obeys lengths of ids that the application did not set
+  bool is_ended = false;         ///< the Attached is gone, and its storage perhaps too
+  bool is_detached = false;      ///< by detach()
+  bool is_in_call = false;       ///< Zoltan's callbacks may be running
   std::optional<Diagnostic> misuse;  ///< what a callback of this call did that it must not
 
   AttachedState(Zoltan_Struct* attached_to, std::uint64_t objects,

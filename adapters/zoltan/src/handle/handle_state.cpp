@@ -227,11 +227,15 @@ bool answers_question(Zoltan_Struct** destroyed) {
 ParameterLoan::ParameterLoan(Zoltan_Struct* zoltan, std::initializer_list<Name> names)
     : zoltan_(zoltan) {
   for (const Name& each : names)
-    before_.emplace_back(each.name, followed_parameter(zoltan, each.name).value_or(each.otherwise));
+    before_.emplace_back(each, followed_parameter(zoltan, each.name).value_or(each.otherwise));
 }
 
 ParameterLoan::~ParameterLoan() {
-  for (const auto& [name, value] : before_) Zoltan_Set_Param(zoltan_, name, value.c_str());
+  for (const auto& [each, value] : before_)
+    if (each.is_kept)
+      follow_parameter(zoltan_, each.name, value.c_str());
+    else
+      Zoltan_Set_Param(zoltan_, each.name, value.c_str());
 }
 
 }  // namespace valet::zoltan

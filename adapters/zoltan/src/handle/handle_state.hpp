@@ -91,12 +91,13 @@ void forget_handle_state(const Zoltan_Struct* zoltan);
 [[nodiscard]] bool answers_question(Zoltan_Struct** destroyed);
 
 /// Gives parameters of Zoltan's that are changed meanwhile the values back that the application had
-/// set, or Zoltan's default. Local.
+/// set, or Zoltan's default. What is followed is always what the application has set. Local.
 class ParameterLoan {
  public:
   struct Name {
     const char* name;
     const char* otherwise = "DEFAULT";  ///< the default, in Zoltan's words
+    bool is_kept = false;               ///< Zoltan goes on with what it was told meanwhile
   };
   ParameterLoan(Zoltan_Struct* zoltan, std::initializer_list<Name> names);
   ParameterLoan(const ParameterLoan&) = delete;
@@ -105,7 +106,7 @@ class ParameterLoan {
 
  private:
   Zoltan_Struct* zoltan_;
-  std::vector<std::pair<const char*, std::string>> before_;
+  std::vector<std::pair<Name, std::string>> before_;
 };
 
 }  // namespace valet::zoltan
