@@ -307,6 +307,7 @@ struct Exports {
 TEST(AttachedErrors, ListsAreChecked) {
   AttachedLine line;
   line.attach();
+  line.give_parts();
   const auto refused = [&](const Exports& bent, const std::vector<std::string>& words,
                            bool with_parts = false) {
     expect_fatal(line, words, [&] { return Exports(bent).migrate(line, with_parts); });

@@ -60,11 +60,8 @@ struct Attached::Owner {
   ~Owner() {
     if (!state) return;
     state->is_ended = true;
-    if (state->is_in_call)
-      state->misuse = invalid(
-          "a callback of Zoltan's ends the attached storage; do that when the call has returned");
-    // What it refers to may be gone, too.
-    state->storage = BlockStorage(std::vector<Field>());
+    // What it refers to may be gone, too. Allocates nothing: this must not throw.
+    std::visit([](auto& storage) { const auto gone = std::move(storage); }, state->storage);
     state->sources = {};
     state->parts = nullptr;
     state->options = {};

@@ -291,15 +291,22 @@ void AttachedCall::find_part_count() {
                 "NUM_LOCAL_PARTS is 0 on all ranks; give one of them a part");
 }
 
+/// What a callback did that it must not.
+std::optional<Diagnostic> AttachedCall::misuse() const {
+  if (!state_.is_ended) return state_.misuse;
+  return invalid(
+      "a callback of Zoltan's ends the attached storage; do that when the call has returned");
+}
+
 void AttachedCall::agree(std::optional<Diagnostic> mine) {
-  if (!mine) mine = state_.misuse;
+  if (!mine) mine = misuse();
   mpi::agree(channel(), mine);
 }
 
 void AttachedCall::stage(std::optional<Diagnostic> diagnostic) {
-  if (state_.misuse) diagnostic = state_.misuse;
-  if (diagnostic && diagnostic->code == ErrorCode::invalid_argument && !state_.misuse)
+  if (diagnostic && diagnostic->code == ErrorCode::invalid_argument)
     diagnostic->code = ErrorCode::callback_failed;
+  if (auto found = misuse()) diagnostic = std::move(found);
   mpi::Agreement agreement;
   join_stages(agreement);
   agreement.run(channel(), diagnostic);
@@ -315,7 +322,7 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   join_zoltans(agreement, application.all);
   agreement.equal({"whether objects are moved", mpi::yes_or_no}, way.moves);
   if (!mine) mine = check_partition(way, each);
-  agreement.run(channel(), mine ? mine : state_.misuse);
+  agreement.run(channel(), mine ? mine : misuse());
   if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
   find_part_count();
   if (!moves_parts()) return;
@@ -330,7 +337,7 @@ void AttachedCall::agree_on_lists(const MigrationList& leading) {
   mpi::Agreement agreement;
   join(agreement);
   if (!mine) mine = check();
-  agreement.run(channel(), mine ? mine : state_.misuse);
+  agreement.run(channel(), mine ? mine : misuse());
   find_part_count();
   std::span<const int> listed;
   if (leading.parts != nullptr && leading.count > 0)
@@ -392,14 +399,14 @@ std::optional<Diagnostic> AttachedCall::read_parts() {
 
 /// What is thrown becomes an error of all ranks.
 void AttachedCall::look_again_in_growth() {
-  std::optional<Diagnostic> found = state_.misuse;
+  std::optional<Diagnostic> found = misuse();
   if (!found) found = read_parts();
   if (!found) found = check_parts_size();
   if (found) throw Error(found->code, found->text);
 }
 
 void AttachedCall::read_storage_again() {
-  std::optional<Diagnostic> mine = state_.misuse;
+  std::optional<Diagnostic> mine = misuse();
   if (!mine) mine = read_parts();
   if (!mine) mine = check_storage();
   if (!mine) mine = check_parts_size();

@@ -82,6 +82,7 @@ class AttachedCall {
   [[nodiscard]] std::optional<Diagnostic> check_partition(const PartitionWay& way, bool each) const;
   [[nodiscard]] std::optional<Diagnostic> check_storage() const;
   [[nodiscard]] std::optional<Diagnostic> check_count() const;
+  [[nodiscard]] std::optional<Diagnostic> misuse() const;
   [[nodiscard]] std::optional<Diagnostic> check_parts_size() const;
   [[nodiscard]] std::optional<Diagnostic> check_weights() const;
   [[nodiscard]] std::optional<Diagnostic> check_parts(std::span<const int> parts,

@@ -225,6 +225,7 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
   ListOptions options;
   std::optional<ListCall> reading;
   std::optional<SlotMap> map;
+  bool has_given_parts = false;
   try {
     move.run(balancer, decision, [&] {
       call.read_storage_again();
@@ -237,11 +238,12 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
                                .options = options});
       map.emplace(decision.ledger, *reading);
       read_lists(call.channel(), decision.ledger, lists, *reading, *map);
+      has_given_parts = true;
       decision.ranks = map->take();
       balancer.evaluate(decision);
     });
   } catch (const Error& error) {
-    if (map && move.left_all_in_place(error.code()) && !call.read_parts()) {
+    if (has_given_parts && move.left_all_in_place(error.code()) && !call.read_parts()) {
       options.parts = call.parts();
       map->restore_parts();
     }
