@@ -82,7 +82,10 @@ Attached::Attached(Attached&&) noexcept = default;
 Attached& Attached::operator=(Attached&&) noexcept = default;
 Attached::~Attached() = default;
 
-void Attached::detach() { zoltan::detach(*owner_->state); }
+void Attached::detach() {
+  const valet::detail::MemoryReserve reserve;
+  zoltan::detach(*owner_->state);
+}
 
 std::uint64_t Attached::count() const { return owner_->state->count; }
 void Attached::count(std::uint64_t objects) {
