@@ -42,15 +42,16 @@ struct Bent {
   Where where;
 };
 
-enum class Door { none, lists, migrate, partition };
-constexpr std::array all_doors{Door::none, Door::lists, Door::migrate, Door::partition};
+enum class MisusedCall { none, lists, migrate, partition };
+constexpr std::array misused_calls{MisusedCall::none, MisusedCall::lists, MisusedCall::migrate,
+                                   MisusedCall::partition};
 
 /// Expects the error of such an action through each door; `make` returns what is done.
 template <class Make>
 void expect_refused_everywhere(ErrorCode code, const std::vector<std::string>& words, Make&& make) {
   if (size() == 1) return;  // nothing changes
   for (const Where where : all_places)
-    for (const Door door : all_doors) {
+    for (const MisusedCall door : misused_calls) {
       SCOPED_TRACE("function " + std::to_string(static_cast<int>(where)) + " door " +
                    std::to_string(static_cast<int>(door)));
       AttachedLine line;
@@ -58,17 +59,17 @@ void expect_refused_everywhere(ErrorCode code, const std::vector<std::string>& w
       line.give_parts();
       line.set("NUM_GLOBAL_PARTS", std::to_string(size()));
       line.set("AUTO_MIGRATE", "1");
-      if (door == Door::none) line.set("RETURN_LISTS", "NONE");
+      if (door == MisusedCall::none) line.set("RETURN_LISTS", "NONE");
       const Bent bent(line.zoltan, where, make(line));
       Outcome outcome;
-      const int zoltans = door == Door::migrate     ? line.migrate_on()
-                          : door == Door::partition ? line.quietly([&] {
+      const int zoltans = door == MisusedCall::migrate     ? line.migrate_on()
+                          : door == MisusedCall::partition ? line.quietly([&] {
                               outcome = outcome_of([&] { line.attached->partition(); });
                               return ZOLTAN_FATAL;
                             })
-                                                    : line.lb_partition();
+                                                           : line.lb_partition();
       EXPECT_TRUE(all_ranks(zoltans == ZOLTAN_FATAL)) << zoltans << line.printed;
-      if (door == Door::partition)
+      if (door == MisusedCall::partition)
         expect_error(outcome, code, words);
       else if (rank() == 0)
         expect_words(line.printed, words);

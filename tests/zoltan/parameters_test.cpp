@@ -111,7 +111,7 @@ Done by_callbacks(const Given& given, const Options&) {
   return done;
 }
 
-const std::vector<ParameterDoor>& doors() {
+const std::vector<ParameterDoor>& parameter_doors() {
   static const std::vector<ParameterDoor> all{{"Attached", true, by_attached},
                                               {"Rebalancer", true,
                                                [](const Given& given, const Options& options) {
@@ -134,7 +134,7 @@ class ZoltanParameters : public testing::TestWithParam<std::size_t> {
     const char* const method = std::getenv("VALET_MIGRATE_METHOD");
     if (size() == 1 || method == nullptr || std::string(method) != "DIRECT") GTEST_SKIP();
   }
-  [[nodiscard]] static const ParameterDoor& door() { return doors()[GetParam()]; }
+  [[nodiscard]] static const ParameterDoor& door() { return parameter_doors()[GetParam()]; }
   [[nodiscard]] static bool is_behind_callbacks() { return !door().has_options; }
   static Done migrated(const Given& given, const Options& options = {}) {
     return door().migrate(given, options);
@@ -295,9 +295,10 @@ TEST_P(ZoltanParameters, SayOnceWhoMovesTheObjects) {
                            "MIGRATE_METHOD DIRECT", "MIGRATE_MEMORY " + memory + " bytes"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Doors, ZoltanParameters, testing::Range(std::size_t{0}, doors().size()),
+INSTANTIATE_TEST_SUITE_P(Doors, ZoltanParameters,
+                         testing::Range(std::size_t{0}, parameter_doors().size()),
                          [](const auto& tested) {
-                           return std::string(doors()[tested.param].name);
+                           return std::string(parameter_doors()[tested.param].name);
                          });
 
 TEST(ZoltanParameterTable, RefusesWrongValuesWithThoseItTakes) {

@@ -92,6 +92,13 @@ const ParameterTable& environment() {
   return table;
 }
 
+/// Those for NULL, and of the environment.
+ParameterTable parameters_of_all() {
+  ParameterTable table = handle_state_of(nullptr).parameters;
+  table.fall_back_to(environment());
+  return table;
+}
+
 }  // namespace
 
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
@@ -119,8 +126,7 @@ void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set) {
 }
 
 MigrationParameters parameters_of(const Zoltan_Struct* zoltan, const MigrationParameters& given) {
-  ParameterTable others = handle_state_of(nullptr).parameters;
-  others.fall_back_to(environment());
+  ParameterTable others = parameters_of_all();
   others.leave_to(given);
   MigrationParameters parameters = given;
   others.apply_to(parameters);
@@ -140,6 +146,10 @@ MigrationParameters parameters_of_storage(const Zoltan_Struct* zoltan, const Opt
   parameters.options.method = parameters.method.value_or(Method::automatic);
   parameters.options.progress_bar = parameters.progress.value_or(options.progress_bar);
   return parameters;
+}
+
+std::string ignored_parameter(ObjectKind kind) {
+  return parameters_of_all().without_meaning_for(kind);
 }
 
 std::optional<Diagnostic> without_meaning(const Zoltan_Struct* zoltan, ObjectKind kind) {

@@ -62,6 +62,9 @@ void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char*
     const Zoltan_Struct* zoltan, const Options& options,
     std::optional<std::uint64_t> granularity = {},
     WhenInfeasible when_infeasible = WhenInfeasible::refuse);
+/// A parameter for all structures, or of the environment, that says nothing about such objects, as
+/// "NAME = value"; empty if there is none.
+[[nodiscard]] std::string ignored_parameter(ObjectKind kind);
 /// The error that a parameter which was set for this structure itself says nothing about its
 /// objects.
 [[nodiscard]] std::optional<Diagnostic> without_meaning(const Zoltan_Struct* zoltan,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "handle/messages.hpp"
 
+#include "handle/handle_state.hpp"
 #include "handle/structure.hpp"
 #include "observe/file.hpp"
 #include <valet/mpi.hpp>
@@ -59,6 +60,8 @@ void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& param
     if (!in_slots) text.append(", MIGRATE_CALLBACKS ").append(to_string(parameters.callbacks));
     text.append(", MIGRATE_MEMORY " + std::to_string(parameters.options.budget_bytes) + " bytes\n");
   }
+  if (const std::string ignored = ignored_parameter(kind); !ignored.empty())
+    text += "[0] Valet ignores " + ignored + ", which says nothing about these objects\n";
   static std::mutex mutex;
   static std::string said;
   const std::lock_guard lock(mutex);
