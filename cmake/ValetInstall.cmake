@@ -122,7 +122,7 @@ function(valet_install_package)
     DIRECTORY "${PROJECT_SOURCE_DIR}/examples"
     DESTINATION "${documents}"
     FILES_MATCHING
-    REGEX "\\.(c|h|cpp|hpp|py)$|/CMakeLists\\.txt$"
+    REGEX "\\.(c|h|cpp|hpp|f90|py)$|/(CMakeLists|one_door)\\.txt$"
     PATTERN "__pycache__" EXCLUDE)
 
   valet_install_pkgconfig()
