@@ -38,6 +38,26 @@ int partitioned_twice(struct Zoltan_Struct* zoltan) {
   return 2 * changes + again;
 }
 
+uint64_t partitioned(struct Zoltan_Struct* zoltan, const Valet_Storage* storage, uint64_t count,
+                     uint64_t slots, const double* position, const float* work) {
+  Valet_Report report = Valet_Report_default();
+
+  Valet_Attached* cells = NULL;
+  Valet_Zoltan_attach(zoltan, count, storage, NULL, &cells); /* the fields of its slots */
+  const Valet_Numbers place = {position, VALET_NUMBERS_DOUBLE, 3, 0, slots};
+  const Valet_Numbers load = {work, VALET_NUMBERS_FLOAT, 1, 0, slots};
+  Valet_Attached_coordinates(cells, &place);
+  Valet_Attached_weights(cells, &load);
+  Valet_Set_Param(zoltan, "LB_METHOD", "RCB");
+  Valet_Set_Param(zoltan, "MIGRATE_METHOD", "STREAM");
+  if (Valet_Attached_partition(cells, NULL, &report) == VALET_SUCCESS)
+    count = Valet_Attached_count(cells);
+  else
+    fprintf(stderr, "%s\n", Valet_Error_message());
+  Valet_Attached_free(cells);
+  return count;
+}
+
 /* For local ids that are no slots; global ids are numbers here, from `first` on. */
 static uint64_t slot_of(const ZOLTAN_ID_TYPE* global_id, const ZOLTAN_ID_TYPE* local_id,
                         void* first) {

@@ -17,6 +17,8 @@ void moved_objects(struct Zoltan_Struct* zoltan, int exports, ZOLTAN_ID_PTR expo
                    VALET_MEMORY_FN* free_bytes, void* mesh);
 /* Whether something changed: 2 the first time, 1 the second time. */
 int partitioned_twice(struct Zoltan_Struct* zoltan);
+uint64_t partitioned(struct Zoltan_Struct* zoltan, const Valet_Storage* storage, uint64_t count,
+                     uint64_t slots, const double* position, const float* work);
 uint64_t moved_by_lists(MPI_Comm comm, const Valet_Storage* storage, uint64_t count,
                         ZOLTAN_ID_TYPE first, int num_export, const ZOLTAN_ID_TYPE* export_gids,
                         const int* export_procs);

@@ -84,6 +84,27 @@ TEST(Reference, PartitionsInTwoSteps) {
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(count)), 200);
 }
 
+TEST(ReferenceInC, PartitionsAttachedArrays) {
+  const std::uint64_t slots = 400;
+  const std::uint64_t count = valet::test::rank() == 0 ? 200 : 0;
+  std::vector<double> position(3 * slots);
+  std::vector<float> work(slots, 1);
+  for (std::size_t s = 0; s < count; ++s) position[3 * s] = static_cast<double>(s);
+  Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zoltan, "DEBUG_LEVEL", "0");
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, position.data(), slots, 24, 24, "position");
+  Valet_Storage_add_field(storage, work.data(), slots, 4, 4, "work");
+
+  const std::uint64_t now =
+      partitioned(zoltan, storage, count, slots, position.data(), work.data());
+
+  Valet_Storage_free(storage);
+  Zoltan_Destroy(&zoltan);
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(now)), 200);
+  EXPECT_LT(now * static_cast<std::uint64_t>(size()), 260);
+}
+
 TEST(ReferenceInC, MovesByLists) {
   const auto first = static_cast<ZOLTAN_ID_TYPE>(10 * valet::test::rank());
   std::vector<ZOLTAN_ID_TYPE> ids(10);
