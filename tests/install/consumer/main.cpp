@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // An application that uses what is installed: blocks go once around the ranks, in plain arrays, in
-// Views, as p4est's offsets say, and as Zoltan decides; Fortran makes a storage and calls Zoltan. Prints a line
-// and returns 0 only if none was lost.
+// Views, as p4est's offsets say, and as Zoltan decides; Fortran makes a storage and calls Zoltan.
+// Prints a line and returns 0 only if none was lost.
 
 #include <valet/valet.hpp>
 
