@@ -127,6 +127,28 @@ static void check_layout(const char* method, uint64_t block, int by_zoltan) {
   end(zoltan);
 }
 
+/* Without part sizes, BLOCK and CYCLIC are arithmetic: Zoltan, which takes some 100 bytes for an
+ * object, is not asked. With them it is. */
+static void check_part_sizes(void) {
+  fill(most);
+  struct Zoltan_Struct* const zoltan = begin("BLOCK", NULL);
+  Valet_Rebalance_result result = Valet_Rebalance_result_default();
+  require(Valet_Attached_partition(attached, NULL, NULL) == VALET_SUCCESS &&
+              Valet_Attached_result(attached, &result, NULL) == VALET_SUCCESS &&
+              result.partition_extra_bytes < 4000,
+          "a partition of arithmetic takes memory");
+  int one = rank;
+  float share = rank == 0 ? 3 : 1;
+  require(Zoltan_LB_Set_Part_Sizes(zoltan, 1, 1, &one, NULL, &share) == ZOLTAN_OK &&
+              Valet_Attached_partition(attached, NULL, NULL) == VALET_SUCCESS,
+          "a partition with part sizes");
+  const double wanted = (double)all() * (double)share / (ranks + 2);
+  const double count = (double)Valet_Attached_count(attached);
+  require(count > wanted - 2 && count < wanted + 2, "part sizes are not obeyed");
+  check_particles("particles in parts of different sizes");
+  end(zoltan);
+}
+
 /* By place and weight, in cells, with options; the result tells of it. */
 static void check_weights(void) {
   fill(most);
@@ -403,6 +425,7 @@ int main(int argc, char** argv) {
     check_layout("BLOCK", all() / (uint64_t)ranks, by_zoltan);
     check_layout("CYCLIC", 1, by_zoltan);
   }
+  check_part_sizes();
   check_weights();
   check_parts();
   check_growth();
