@@ -87,9 +87,11 @@ TEST(AttachedLayouts, AreExactThroughEveryFormOfLists) {
       objects.expect_in(layout);
       const auto& imports = given.imports();
       const auto& exports = given.exports();
-      EXPECT_EQ(imports.count >= 0, std::string(lists) == "ALL" || std::string(lists) == "IMPORT");
-      EXPECT_EQ(exports.count >= 0, std::string(lists) != "NONE" && std::string(lists) != "IMPORT");
-      if (std::string(lists) == "ALL") {
+      const bool changes = size() > 1;  // where nothing changes there is no list without a count
+      const std::string asked = lists;
+      EXPECT_EQ(imports.count >= 0, !changes || asked == "ALL" || asked == "IMPORT");
+      EXPECT_EQ(exports.count >= 0, !changes || (asked != "NONE" && asked != "IMPORT"));
+      if (asked == "ALL") {
         EXPECT_EQ(before + static_cast<std::uint64_t>(imports.count) -
                       static_cast<std::uint64_t>(exports.count),
                   objects.cells.count());

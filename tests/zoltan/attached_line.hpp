@@ -157,6 +157,8 @@ inline void expect_works(AttachedLine& line) {
 struct PackedObjects {
   std::vector<ZOLTAN_ID_TYPE> ids;
   int weights_asked = 0;
+  /// The code of the function for objects (0), for a place (1) and for many places (2).
+  std::function<int(int)> fails = [](int) { return ZOLTAN_OK; };
 
   PackedObjects() {
     for (int k = 0; k < 4; ++k) ids.push_back(static_cast<ZOLTAN_ID_TYPE>(4 * rank() + k));
@@ -174,9 +176,9 @@ struct PackedObjects {
         [](void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int weights, float* weight,
            int* code) {
           static_cast<PackedObjects*>(data)->weights_asked = weights;
+          *code = static_cast<PackedObjects*>(data)->fails(0);
           for (const ZOLTAN_ID_TYPE id : of(data)) *gids++ = *lids++ = id;
           std::fill_n(weight, of(data).size() * static_cast<std::size_t>(weights), 1.0F);
-          *code = ZOLTAN_OK;
         },
         this);
     Zoltan_Set_Num_Geom_Fn(
@@ -188,9 +190,19 @@ struct PackedObjects {
         this);
     Zoltan_Set_Geom_Fn(
         zoltan,
-        [](void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, double* place, int* code) {
+        [](void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, double* place, int* code) {
+          *code = static_cast<PackedObjects*>(data)->fails(1);
           *place = *gid % 4;
-          *code = ZOLTAN_OK;
+        },
+        this);
+  }
+  void register_many_places(Zoltan_Struct* zoltan) {
+    Zoltan_Set_Geom_Multi_Fn(
+        zoltan,
+        [](void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR, int, double* places,
+           int* code) {
+          *code = static_cast<PackedObjects*>(data)->fails(2);
+          for (int k = 0; k < count; ++k) places[k] = gids[k];
         },
         this);
   }

@@ -151,6 +151,39 @@ TEST(AttachedFunctions, SourcesThatThrowEndOnAllRanks) {
   expect_refused(line, ErrorCode::callback_failed, {odd_name(), "no numbers"});
 }
 
+/// Zoltan itself would return on that rank, and the others wait for it.
+TEST(AttachedFunctions, ThatAnswerZoltanFailOnAllRanks) {
+  using Answer = std::function<int()>;
+  const std::array<std::pair<Answer, std::string>, 2> answers{
+      {{[] { return ZOLTAN_FATAL; }, "it returned an error"},
+       {[]() -> int { throw std::runtime_error("no mesh"); }, "no mesh"}}};
+  for (const char* const method : {"RCB", "RIB", "HSFC"})
+    for (const auto& [answer, text] : answers)
+      for (const int which : {0, 1, 2}) {
+        SCOPED_TRACE(method + std::string(" ") + std::to_string(which));
+        AttachedLine line;
+        line.attach();
+        line.set("LB_METHOD", method);
+        PackedObjects places;
+        places.ids.resize(AttachedLine::each);
+        std::iota(places.ids.begin(), places.ids.end(), 0U);  // slots
+        places.register_with(line.zoltan);
+        places.fails = [&, &answer = answer](int here) {
+          return here == which && is_odd() ? answer() : ZOLTAN_OK;
+        };
+        if (which == 2) places.register_many_places(line.zoltan);
+        expect_refused(line, ErrorCode::callback_failed,
+                       {odd_name(),
+                        which == 0   ? "ZOLTAN_OBJ_LIST_FN failed"
+                        : which == 1 ? "ZOLTAN_GEOM_FN failed"
+                                     : "ZOLTAN_GEOM_MULTI_FN failed",
+                        text, "nothing has moved"});
+        places.fails = [](int) { return ZOLTAN_OK; };
+        EXPECT_EQ(outcome_of([&] { line.attached->partition(); }).text, "");
+        EXPECT_TRUE(line.is_whole());
+      }
+}
+
 TEST(AttachedLifetime, OfTheStructureMayEndFirst) {
   AttachedLine line;
   line.attach();

@@ -242,6 +242,10 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
   if (is_of_relations(setup_.method) && !setup_.tells_objects && !state_.sources.ids)
     return invalid("LB_METHOD ", setup_.method,
                    " needs ids, by which the application names neighbours; give ids()");
+  if (setup_.is_own_order() && setup_.tells_objects)
+    return invalid(
+        "LB_METHOD BLOCK_CYCLIC numbers the objects by rank and slot; remove "
+        "ZOLTAN_OBJ_LIST_FN, or take a method of Zoltan's");
   if (setup_.parts.are_given && setup_.is_own_order())
     return invalid(
         "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
@@ -352,11 +356,12 @@ rebalance::Settings AttachedCall::settings(bool each_object) {
   settings.imbalance_tolerance =
       std::max(std::nextafter(1.0, 2.0), tolerance ? std::atof(tolerance->c_str()) : zoltans);
   settings.order_rule = order_rule_of(setup_, setup_.parts.are_given);
-  settings.from = state_.layout;
-  // Lists are Zoltan's own where it numbers the objects as they are numbered here.
-  using Asked = rebalance::OrderRule::Asked;
-  if (settings.order_rule && each_object && !state_.layout && !setup_.is_own_order())
-    settings.order_rule->asked = Asked::always;
+  if (!setup_.tells_objects) settings.from = state_.layout;
+  // Lists are Zoltan's own where it numbers the objects as they are numbered here, and objects that
+  // the application tells it may have other weights or another order.
+  const bool is_zoltans = each_object && !settings.from && !setup_.is_own_order();
+  if (settings.order_rule && (is_zoltans || setup_.tells_objects))
+    settings.order_rule->asked = rebalance::OrderRule::Asked::always;
   take_parameters(parameters_, settings);
   if (each_object || setup_.tells_geometry) settings.granularity = 1;
   if (state_.options.grow)

@@ -51,17 +51,18 @@ void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& param
     return;
   std::string text = "[0] Valet " VALET_VERSION_TEXT;
   if (kind == ObjectKind::callbacks && !parameters.method) {
-    text += " is loaded, but MIGRATE_METHOD is ZOLTAN: stock Zoltan_Migrate moves the objects\n";
+    text += " is loaded, but MIGRATE_METHOD is ZOLTAN: stock Zoltan_Migrate moves the objects";
   } else {
     const bool in_slots = kind != ObjectKind::callbacks;
     text.append(in_slots ? " moves the objects in slots" : " moves the objects of Zoltan_Migrate")
         .append(": MIGRATE_METHOD ")
         .append(name_of(in_slots ? parameters.options.method : parameters.method));
     if (!in_slots) text.append(", MIGRATE_CALLBACKS ").append(to_string(parameters.callbacks));
-    text.append(", MIGRATE_MEMORY " + std::to_string(parameters.options.budget_bytes) + " bytes\n");
+    text.append(", MIGRATE_MEMORY " + std::to_string(parameters.options.budget_bytes) + " bytes");
   }
   if (const std::string ignored = ignored_parameter(kind); !ignored.empty())
-    text += "[0] Valet ignores " + ignored + ", which says nothing about these objects\n";
+    text += "; ignores " + ignored + ", which says nothing about them";
+  text += '\n';
   static std::mutex mutex;
   static std::string said;
   const std::lock_guard lock(mutex);

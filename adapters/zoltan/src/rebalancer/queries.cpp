@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalancer/queries.hpp"
 
+#include "base/memory_reserve.hpp"
+
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <utility>
 
 namespace valet::zoltan {
@@ -78,6 +81,45 @@ void list_of_parts(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR
   *error = ZOLTAN_OK;
 }
 
+/// Calls a function of the application.
+template <class Function, class... Arguments>
+void call_guarded(void* data, int* error, Arguments... arguments) {
+  const GuardedQuery& query = *static_cast<GuardedQuery*>(data);
+  query.objects->failure.attempt(query.name, [&] {
+    const valet::detail::LeaveReserve leave;
+    *error = ZOLTAN_OK;
+    reinterpret_cast<Function*>(query.function)(query.data, arguments..., error);
+    if (*error < 0) throw std::runtime_error("it returned an error");
+  });
+  *error = ZOLTAN_OK;
+}
+
+// What a function does not write is zero, or the slot.
+
+void guarded_list(void* data, int gids, int lids, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_PTR local_ids,
+                  int weight_dimensions, float* weights, int* error) {
+  const std::uint64_t count = static_cast<GuardedQuery*>(data)->objects->count;
+  std::fill_n(global_ids, count * static_cast<std::uint64_t>(gids), 0U);
+  for (std::uint64_t k = 0; k < count * static_cast<std::uint64_t>(lids); ++k)
+    local_ids[k] = static_cast<ZOLTAN_ID_TYPE>(k / static_cast<std::uint64_t>(lids));
+  std::fill_n(weights, count * static_cast<std::uint64_t>(weight_dimensions), 0.0F);
+  call_guarded<ZOLTAN_OBJ_LIST_FN>(data, error, gids, lids, global_ids, local_ids,
+                                   weight_dimensions, weights);
+}
+
+void guarded_place(void* data, int gids, int lids, ZOLTAN_ID_PTR global_id, ZOLTAN_ID_PTR local_id,
+                   double* place, int* error) {
+  *place = 0;
+  call_guarded<ZOLTAN_GEOM_FN>(data, error, gids, lids, global_id, local_id, place);
+}
+
+void guarded_places(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR global_ids,
+                    ZOLTAN_ID_PTR local_ids, int dimensions, double* places, int* error) {
+  std::fill_n(places, static_cast<std::size_t>(count) * static_cast<std::size_t>(dimensions), 0.0);
+  call_guarded<ZOLTAN_GEOM_MULTI_FN>(data, error, gids, lids, count, global_ids, local_ids,
+                                     dimensions, places);
+}
+
 struct Found {
   ZOLTAN_VOID_FN* function = nullptr;
   void* data = nullptr;
@@ -141,23 +183,34 @@ int RegisteredQueries::count_objects(Zoltan_Struct* zoltan, int& code) {
 Queries::Queries(Zoltan_Struct* zoltan, const Answers& answers)
     : zoltan_(zoltan), answers_(answers) {
   const RegisteredQueries application(zoltan);
-  replaced_.reserve(5);
+  replaced_.reserve(8);
+  guard(ZOLTAN_OBJ_LIST_FN_TYPE, "ZOLTAN_OBJ_LIST_FN", untyped<ZOLTAN_OBJ_LIST_FN>(guarded_list));
+  guard(ZOLTAN_GEOM_FN_TYPE, "ZOLTAN_GEOM_FN", untyped<ZOLTAN_GEOM_FN>(guarded_place));
+  guard(ZOLTAN_GEOM_MULTI_FN_TYPE, "ZOLTAN_GEOM_MULTI_FN",
+        untyped<ZOLTAN_GEOM_MULTI_FN>(guarded_places));
   if (!application.objects) {
-    set(ZOLTAN_NUM_OBJ_FN_TYPE, untyped<ZOLTAN_NUM_OBJ_FN>(number_of_objects));
-    set(ZOLTAN_OBJ_LIST_FN_TYPE, untyped<ZOLTAN_OBJ_LIST_FN>(list_of_objects));
+    set(ZOLTAN_NUM_OBJ_FN_TYPE, untyped<ZOLTAN_NUM_OBJ_FN>(number_of_objects), &answers_);
+    set(ZOLTAN_OBJ_LIST_FN_TYPE, untyped<ZOLTAN_OBJ_LIST_FN>(list_of_objects), &answers_);
   }
   if (!application.geometry && answers.weights.objects().coordinates.size > 0) {
-    set(ZOLTAN_NUM_GEOM_FN_TYPE, untyped<ZOLTAN_NUM_GEOM_FN>(number_of_coordinates));
-    set(ZOLTAN_GEOM_MULTI_FN_TYPE, untyped<ZOLTAN_GEOM_MULTI_FN>(list_of_coordinates));
+    set(ZOLTAN_NUM_GEOM_FN_TYPE, untyped<ZOLTAN_NUM_GEOM_FN>(number_of_coordinates), &answers_);
+    set(ZOLTAN_GEOM_MULTI_FN_TYPE, untyped<ZOLTAN_GEOM_MULTI_FN>(list_of_coordinates), &answers_);
   }
   if (!application.parts && !answers.parts.empty())
-    set(ZOLTAN_PART_MULTI_FN_TYPE, untyped<ZOLTAN_PART_MULTI_FN>(list_of_parts));
+    set(ZOLTAN_PART_MULTI_FN_TYPE, untyped<ZOLTAN_PART_MULTI_FN>(list_of_parts), &answers_);
 }
 
-void Queries::set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function) {
+void Queries::guard(ZOLTAN_FN_TYPE type, const char* name, ZOLTAN_VOID_FN* function) {
+  const Found own = registered(zoltan_, type);
+  if (own.function == nullptr) return;
+  guarded_[guarded_count_] = {&answers_.weights.objects(), name, own.function, own.data};
+  set(type, function, &guarded_[guarded_count_++]);
+}
+
+void Queries::set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function, const void* data) {
   const Found before = registered(zoltan_, type);
   replaced_.push_back({type, before.function, before.data});
-  Zoltan_Set_Fn(zoltan_, type, function, const_cast<void*>(static_cast<const void*>(&answers_)));
+  Zoltan_Set_Fn(zoltan_, type, function, const_cast<void*>(data));
 }
 
 Queries::~Queries() {

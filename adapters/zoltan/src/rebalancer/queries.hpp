@@ -7,6 +7,8 @@
 
 #include <zoltan.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -37,7 +39,17 @@ struct Answers {
   std::span<const int> parts;    ///< of each object; empty: rank's own
 };
 
-/// Stands in for the functions that are missing while it lives, and for the number of objects.
+/// A function of the application. On ranks where it fails Zoltan is not told, because others would
+/// wait for this one; the ranks agree on it when Zoltan has returned.
+struct GuardedQuery {
+  const Objects* objects;
+  const char* name;
+  ZOLTAN_VOID_FN* function;
+  void* data;
+};
+
+/// Stands in for the functions that are missing while it lives, and for the number of objects, and
+/// in front of those for objects and coordinates.
 class Queries {
  public:
   /// @param answers  Must outlive this.
@@ -47,7 +59,8 @@ class Queries {
   ~Queries();
 
  private:
-  void set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function);
+  void set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function, const void* data);
+  void guard(ZOLTAN_FN_TYPE type, const char* name, ZOLTAN_VOID_FN* function);
 
   struct Replaced {
     ZOLTAN_FN_TYPE type;
@@ -57,6 +70,8 @@ class Queries {
   Zoltan_Struct* zoltan_;
   const Answers& answers_;
   std::vector<Replaced> replaced_;
+  std::array<GuardedQuery, 3> guarded_;
+  std::size_t guarded_count_ = 0;
 };
 
 }  // namespace valet::zoltan

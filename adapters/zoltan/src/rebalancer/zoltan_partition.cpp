@@ -225,7 +225,8 @@ void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
       traits_.basis == Basis::relations ? most_resident_bytes() - peak_before : 0;
   if (growth > bytes) ledger.add(growth - bytes);
   ledger.subtract(std::max(bytes, growth));
-  std::optional<Diagnostic> diagnostic = failure_of(code, count);
+  std::optional<Diagnostic> diagnostic = weights.objects().diagnostic();
+  if (!diagnostic) diagnostic = failure_of(code, count);
   if (!diagnostic) {
     std::ranges::fill(ranks, communicator.rank());
     std::ranges::fill(parts, part_ranks.part_of(communicator.rank()));
