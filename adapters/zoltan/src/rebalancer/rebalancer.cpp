@@ -61,6 +61,7 @@ struct Rebalancer::State {
   /// Moves the objects of a decision by move(balancer).
   template <class Move>
   RebalanceResult carry_out(const rebalance::Decision& decision, Move&& move) {
+    const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
     rebalance::Balancer& with_parameters = now();
     say_who_moves(structure.get(), parameters, ObjectKind::storage);
     RebalanceResult result = move(with_parameters);
