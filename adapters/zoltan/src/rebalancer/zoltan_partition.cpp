@@ -6,6 +6,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "rebalancer/queries.hpp"
+#include "rebalancer/unit_bytes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,9 +23,6 @@ using rebalance::Basis;
 using rebalance::OrderRule;
 using rebalance::PartRanks;
 
-/// What Zoltan allocates: 93 with RCB and RIB, 78 with HSFC, measured.
-constexpr std::uint64_t bytes_of_object = 100;
-
 constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC", "BLOCK_CYCLIC",
                              "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
 
@@ -38,11 +36,12 @@ std::uint64_t most_resident_bytes() {
 /// @param objects  That this rank gave. Where it gave none Zoltan may allocate no bytes, and take
 ///                 that for a failure: at the very end, where parts are asked for and nothing
 ///                 changes.
-std::optional<Diagnostic> failure_of(int code, std::uint64_t objects) {
+/// @param bytes    What Zoltan takes for them.
+std::optional<Diagnostic> failure_of(int code, std::uint64_t objects, std::uint64_t bytes) {
   if (code == ZOLTAN_MEMERR && objects > 0)
     return diagnose(ErrorCode::out_of_memory, "Zoltan found no memory to partition the ", objects,
-                    " objects or cells of this rank; it needs about ",
-                    (bytes_of_object * objects >> 20U) + 1, " MiB here");
+                    " objects or cells of this rank; it needs about ", (bytes >> 20U) + 1,
+                    " MiB here");
   if (code == ZOLTAN_FATAL)
     return invalid(
         "Zoltan_LB_Partition failed and said why on standard error; check the method and "
@@ -135,6 +134,8 @@ ZoltanPartition::ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup)
       setup_(std::move(setup)),
       bisects_(setup_.method == "RCB" || setup_.method == "RIB"),
       follows_curve_(setup_.method == "HSFC" && !setup_.reduces_dimensions) {
+  // Zoltan lists only the parts that change, unless all of them are asked for.
+  if (setup_.lists == nullptr) setup_.return_lists = setup_.parts.are_given ? "PARTS" : "EXPORT";
   traits_.name = "Zoltan";
   // What the application tells Zoltan itself is not read here.
   traits_.basis =
@@ -163,11 +164,7 @@ std::optional<Diagnostic> ZoltanPartition::prepare(const PartRanks& part_ranks,
     return invalid(
         "RCB_RECTILINEAR_BLOCKS with several parts on a rank; a rank could get no object, and "
         "Zoltan would wait for ever: make a part for each rank, or leave it out");
-  // Zoltan lists only the parts that change, unless all of them are asked for.
-  const char* const lists = setup_.lists != nullptr   ? setup_.return_lists
-                            : traits_.parts.are_given ? "PARTS"
-                                                      : "EXPORT";
-  if (auto diagnostic = set("RETURN_LISTS", lists)) return diagnostic;
+  if (auto diagnostic = set("RETURN_LISTS", setup_.return_lists)) return diagnostic;
   if (setup_.tells_objects) return std::nullopt;
   if (auto diagnostic = set("NUM_LID_ENTRIES", "1")) return diagnostic;  // the slot
   if (auto diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(units.weight_dimensions)))
@@ -182,6 +179,7 @@ bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger
                                 std::span<int> ranks, std::span<int> parts) {
   mpi::agree(communicator, prepare(part_ranks, units));
   const bool is_geometric = traits_.basis != Basis::relations && units.objects.coordinates.size > 0;
+  weight_dimensions_ = units.weight_dimensions;
   ZoltanWeights weights(units.objects, units.weight_dimensions > 0 ? units.total_weight : 0,
                         is_geometric);
   if (follows_curve_)
@@ -207,6 +205,22 @@ std::optional<rebalance::Target> ZoltanPartition::target_at(const rebalance::Poi
   return target;
 }
 
+/// What Zoltan will take on this rank. RCB and RIB bring each rank about as many objects.
+std::uint64_t ZoltanPartition::zoltan_bytes(const mpi::Channel& communicator,
+                                            const PartRanks& part_ranks,
+                                            const Objects& objects) const {
+  auto all = static_cast<double>(objects.count);
+  if (bisects_) mpi::sum(communicator, std::span(&all, 1));
+  const auto mean = static_cast<std::uint64_t>(std::ceil(all / communicator.size()));
+  UnitForm unit{.method = setup_.method,
+                .lists = setup_.return_lists,
+                .id_entries = objects.id_entries(),
+                .weights = weight_dimensions_,
+                .several_parts = part_ranks.shares_ranks()};
+  if (objects.coordinates.size > 0) unit.dimensions = objects.coordinates.size;
+  return std::max(objects.count, mean) * unit_bytes(unit);
+}
+
 void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
                           const PartRanks& part_ranks, const ZoltanWeights& weights,
                           std::span<int> ranks, std::span<int> parts) {
@@ -214,7 +228,7 @@ void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
   const Answers answers{weights, setup_.parts_before};
   const Queries queries(zoltan_, answers);
   const std::uint64_t count = weights.objects().count;
-  const std::uint64_t bytes = bytes_of_object * count;
+  const std::uint64_t bytes = zoltan_bytes(communicator, part_ranks, weights.objects());
   ledger.add(bytes);
   const std::uint64_t peak_before = most_resident_bytes();
   StockLists own;
@@ -226,7 +240,7 @@ void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
   if (growth > bytes) ledger.add(growth - bytes);
   ledger.subtract(std::max(bytes, growth));
   std::optional<Diagnostic> diagnostic = weights.objects().diagnostic();
-  if (!diagnostic) diagnostic = failure_of(code, count);
+  if (!diagnostic) diagnostic = failure_of(code, count, bytes);
   if (!diagnostic) {
     std::ranges::fill(ranks, communicator.rank());
     std::ranges::fill(parts, part_ranks.part_of(communicator.rank()));

@@ -79,6 +79,9 @@ class ZoltanPartition final : public rebalance::Partitioner {
   [[nodiscard]] std::optional<Diagnostic> set(const char* name, const std::string& value) const;
   [[nodiscard]] std::optional<Diagnostic> prepare(const rebalance::PartRanks& part_ranks,
                                                   const rebalance::Units& units) const;
+  [[nodiscard]] std::uint64_t zoltan_bytes(const mpi::Channel& communicator,
+                                           const rebalance::PartRanks& part_ranks,
+                                           const rebalance::Objects& objects) const;
   void ask(const mpi::Channel& communicator, Ledger& ledger, const rebalance::PartRanks& part_ranks,
            const ZoltanWeights& weights, std::span<int> ranks, std::span<int> parts);
 
@@ -86,8 +89,9 @@ class ZoltanPartition final : public rebalance::Partitioner {
   PartitionSetup setup_;
   rebalance::PartitionerTraits traits_;
   bool was_asked_ = false;
-  bool bisects_;        ///< the method is RCB or RIB
-  bool follows_curve_;  ///< the method is HSFC, in the coordinates that are given
+  std::size_t weight_dimensions_ = 0;  ///< of the units
+  bool bisects_;                       ///< the method is RCB or RIB
+  bool follows_curve_;                 ///< the method is HSFC, in the coordinates that are given
 };
 
 }  // namespace valet::zoltan

@@ -80,7 +80,7 @@ struct RebalancerOptions {
   std::function<BlockStorage(std::uint64_t required_slots)> grow = {};
   /// The same for a RaggedStorage, on ranks that need more blocks or more bytes.
   std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged = {};
-  /// Most objects in a cell. Zoltan takes about 100 bytes and 200 ns per object, so RCB, RIB and
+  /// Most objects in a cell. Zoltan takes 92 to 116 bytes and 200 ns per object, so RCB, RIB and
   /// HSFC are given cells of neighbouring objects; if a cut goes through a cell, its objects are
   /// assigned to the two sides one by one. If not set, cells have at most 1 % of a rank's share of
   /// the work, usually far less, as memory permits (RebalanceResult::largest_cell_share), and ranks
@@ -137,10 +137,10 @@ class VALET_EXPORT Partition {
   /// RIB and HSFC, one weight, and parts whose sizes the application has not set), or ranks are
   /// less balanced than before and than the tolerance. It is logged, too: set_log_callback().
   [[nodiscard]] const std::string& warning() const;
-  /// Peak memory of the partition: allocations of Valet, including the map, and 100 bytes for each
-  /// cell or object given to Zoltan, more than its geometric methods take. For methods with query
-  /// functions, such as graph methods, the growth of the process meanwhile, if that is more.
-  /// [local]
+  /// Peak memory of the partition: allocations of Valet, including the map, and the most that
+  /// Zoltan's method takes for each cell or object given to it (the guide, page How much memory).
+  /// For methods with query functions, such as graph methods, 100 bytes for each, or the growth of
+  /// the process meanwhile, if that is more. [local]
   [[nodiscard]] std::uint64_t extra_bytes() const;
 
  private:
@@ -163,8 +163,8 @@ class VALET_EXPORT Partition {
 /// - 16 bytes per rank while imbalances are computed; with RCB, RIB and HSFC also 8 bytes per part,
 ///   or 64 if parts that are too heavy give to others. 4 bytes per rank with NUM_LOCAL_PARTS.
 /// - No map if the order of the objects determines their ranks.
-/// - For other methods, and with a granularity of 1, the memory of Zoltan, about 100 bytes per
-///   object, before anything moves.
+/// - For other methods, and with a granularity of 1, the memory of Zoltan, 40 to 120 bytes per
+///   object by method, before anything moves.
 /// - For columns that the host cannot read, which are read 8,192 slots at a time, 64 KiB per column
 ///   and 32 KiB per call that gave some, before anything moves.
 ///
