@@ -5,14 +5,19 @@
 #include "peak_memory.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/mpi.hpp>
+#include <valet/zoltan/attached.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <zoltan.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace valet::bench {
@@ -150,7 +155,71 @@ class ParticleCloud {
 /// One way to rebalance, and what it came to.
 struct Way {
   RebalancerOptions options;
+  bool is_attached = false;  ///< to a Zoltan_Struct, with AUTO_MIGRATE and RETURN_LISTS NONE
   RebalanceResult result = {};
+};
+
+/// What rebalances a cloud: a Rebalancer, or a Zoltan_Struct to which the cloud is attached.
+class Door {
+ public:
+  Door(MPI_Comm communicator, const Way& way, ParticleCloud& cloud) : cloud_(cloud) {
+    if (way.is_attached)
+      attach(communicator, way.options);
+    else
+      tell(rebalancer_.emplace(communicator, way.options));
+  }
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+  ~Door() {
+    particles_.reset();
+    Zoltan_Destroy(&zoltan_);
+  }
+
+  RebalanceResult rebalance() {
+    RebalanceResult result = particles_ ? partition_and_migrate()
+                                        : rebalancer_->rebalance(cloud_.count, cloud_.storage());
+    cloud_.count = result.count;
+    return result;
+  }
+
+ private:
+  template <class Balancer>
+  void tell(Balancer& balancer) {
+    balancer.coordinates(cloud_.places());
+    balancer.weights(cloud_.works());
+  }
+
+  void attach(MPI_Comm communicator, const RebalancerOptions& options) {
+    zoltan_ = Zoltan_Create(communicator);
+    particles_.emplace(zoltan_, cloud_.count, cloud_.storage(),
+                       zoltan::AttachedOptions{.migration = options.migration});
+    tell(*particles_);
+    const std::string tolerance = std::to_string(options.imbalance_tolerance);
+    const std::array<std::array<const char*, 2>, 5> parameters{
+        {{"DEBUG_LEVEL", "0"},
+         {"LB_METHOD", options.method.c_str()},
+         {"IMBALANCE_TOL", tolerance.c_str()},
+         {"AUTO_MIGRATE", "TRUE"},
+         {"RETURN_LISTS", "NONE"}}};
+    for (const auto& [name, value] : parameters) Valet_Set_Param(zoltan_, name, value);
+  }
+
+  RebalanceResult partition_and_migrate() {
+    particles_->count(cloud_.count);
+    int changes = 0, gids = 0, lids = 0, imports = 0, exports = 0;
+    std::array<ZOLTAN_ID_PTR, 4> ids{};
+    std::array<int*, 4> places{};
+    const int code =
+        Valet_LB_Partition(zoltan_, &changes, &gids, &lids, &imports, &ids[0], &ids[1], &places[0],
+                           &places[1], &exports, &ids[2], &ids[3], &places[2], &places[3]);
+    if (code != ZOLTAN_OK) throw std::runtime_error("Zoltan_LB_Partition failed");
+    return particles_->result();
+  }
+
+  ParticleCloud& cloud_;
+  std::optional<Rebalancer> rebalancer_;
+  Zoltan_Struct* zoltan_ = nullptr;
+  std::optional<zoltan::Attached> particles_;
 };
 
 /// A few of the particles, and which of them are neighbours: known to rank 0.
@@ -191,8 +260,9 @@ class RebalanceBenchmark final : public Benchmark {
   RebalanceBenchmark()
       : Benchmark("rebalance",
                   "Partitioning with Zoltan and migration of 72-byte particles. Compares "
-                  "partitions of cells with partitions of individual particles: time, memory "
-                  "growth and quality of the partition",
+                  "partitions of cells, by the Rebalancer and by AUTO_MIGRATE on attached "
+                  "storage, with partitions of individual particles: time, memory growth and "
+                  "quality of the partition",
                   11) {
     own_options_ = {
         {"--distribution", &distributions_,
@@ -213,36 +283,23 @@ class RebalanceBenchmark final : public Benchmark {
     return jobs_of([this](const auto&... of) { measure(of...); }, distributions_, methods_);
   }
 
-  static RebalanceResult rebalanced(Rebalancer& rebalancer, ParticleCloud& cloud) {
-    RebalanceResult result = rebalancer.rebalance(cloud.count, cloud.storage());
-    cloud.count = result.count;
-    return result;
-  }
-  static Rebalancer make_rebalancer(MPI_Comm communicator, const RebalancerOptions& options,
-                                    const ParticleCloud& cloud) {
-    Rebalancer rebalancer(communicator, options);
-    rebalancer.coordinates(cloud.places());
-    rebalancer.weights(cloud.works());
-    return rebalancer;
-  }
-
-  static Outcome run_way(Rebalancer& rebalancer, ParticleCloud& cloud, Way& way) {
+  static Outcome run_way(Door& door, ParticleCloud& cloud, Way& way) {
     cloud.fill();
-    const double seconds = slowest_seconds([&] { way.result = rebalanced(rebalancer, cloud); });
+    const double seconds = slowest_seconds([&] { way.result = door.rebalance(); });
     return {seconds, cloud.is_complete()};
   }
 
   /// Adds what the process grows by in one rebalance, on a communicator on which nothing is kept:
   /// by the system's count, of the partition by the library's own, and what is promised.
-  static bool add_growth(Case& row, ParticleCloud& cloud, const RebalancerOptions& options) {
+  static bool add_growth(Case& row, ParticleCloud& cloud, const Way& way) {
     const FreedAtOnce freed_at_once;
     MPI_Comm fresh = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
     {
-      Rebalancer rebalancer = make_rebalancer(fresh, options, cloud);
+      Door door(fresh, way, cloud);
       cloud.fill();
       const PeakMemory memory;
-      const RebalanceResult result = rebalanced(rebalancer, cloud);
+      const RebalanceResult result = door.rebalance();
       row["growth_bytes"] = largest_of_ranks(memory.grown());
       row["partition_extra_bytes"] = largest_of_ranks(result.partition_extra_bytes);
       // The bound of the migration has 8 bytes a slot, the whole step 12.
@@ -255,7 +312,9 @@ class RebalanceBenchmark final : public Benchmark {
   /// Pairs of neighbours that a partition into more parts cuts.
   [[nodiscard]] std::uint64_t cut_pairs(ParticleCloud& cloud, RebalancerOptions options) const {
     options.parameters.emplace_back("NUM_GLOBAL_PARTS", std::to_string(all_parts()));
-    Rebalancer rebalancer = make_rebalancer(MPI_COMM_WORLD, options, cloud);
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    rebalancer.coordinates(cloud.places());
+    rebalancer.weights(cloud.works());
     cloud.fill();
     const zoltan::Partition partition = rebalancer.partition(cloud.count);
     return pairs_->cut(cloud, partition.parts().empty() ? partition.ranks() : partition.parts());
@@ -267,29 +326,35 @@ class RebalanceBenchmark final : public Benchmark {
     RebalancerOptions options;
     options.method = method;
     set_common(options.migration);
-    std::array<Way, 2> ways{Way{options}, Way{options}};
+    std::array<Way, 3> ways{Way{options}, Way{options}, Way{options, true}};
     ways[1].options.granularity = 1;
-    std::vector<Rebalancer> rebalancers;
-    rebalancers.reserve(ways.size());
-    for (const Way& way : ways)
-      rebalancers.push_back(make_rebalancer(MPI_COMM_WORLD, way.options, cloud));
-    std::vector<Series> all{{"automatic", [&] { return run_way(rebalancers[0], cloud, ways[0]); }},
-                            {"1", [&] { return run_way(rebalancers[1], cloud, ways[1]); }}};
+    std::array<std::optional<Door>, ways.size()> doors;
+    std::vector<Series> all;
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      doors[w].emplace(MPI_COMM_WORLD, ways[w], cloud);
+      all.push_back(
+          {w == 1 ? "1" : "automatic", [&, w] { return run_way(*doors[w], cloud, ways[w]); }});
+    }
     take_turns(all);
-    rebalancers.clear();
+    for (std::optional<Door>& door : doors) door.reset();
     if (pairs_of_ != distribution)
       pairs_.emplace(cloud, particles_ * static_cast<std::uint64_t>(world_size()));
     pairs_of_ = distribution;
-    std::array<std::uint64_t, 2> cut{};
+    std::array<std::uint64_t, ways.size()> cut{};
     for (std::size_t w = 0; w < ways.size(); ++w) cut[w] = cut_pairs(cloud, ways[w].options);
     for (std::size_t w = 0; w < ways.size(); ++w) {
       const double seconds = median(all[w].seconds);
-      Case row = {
-          {"distribution", distribution}, {"method", method},
-          {"granularity", all[w].name},   {"ranks", world_size()},
-          {"particles", particles_},      {"memory", ways[w].options.migration.budget_bytes},
-          {"seconds_median", seconds},    {"ratio_uncoarsened", seconds / median(all[1].seconds)}};
-      const bool verified = add_growth(row, cloud, ways[w].options) && all[w].verified;
+      Case row = {{"distribution", distribution},
+                  {"method", method},
+                  {"door", ways[w].is_attached ? "AUTO_MIGRATE" : "Rebalancer"},
+                  {"granularity", all[w].name},
+                  {"ranks", world_size()},
+                  {"particles", particles_},
+                  {"memory", ways[w].options.migration.budget_bytes},
+                  {"seconds_median", seconds},
+                  {"ratio_uncoarsened", seconds / median(all[1].seconds)},
+                  {"ratio_rebalancer", seconds / median(all[0].seconds)}};
+      const bool verified = add_growth(row, cloud, ways[w]) && all[w].verified;
       row.update({{"imbalance_after", ways[w].result.after.weight},
                   {"parts", all_parts()},
                   {"cut_pairs", cut[w]},

@@ -375,11 +375,12 @@ TEST(DropinBench, ComparesWithStock) {
 TEST(RebalanceBench, ComparesCellsWithEveryParticleByItself) {
   const Json document = document_of(
       3, "rebalance --particles 3000 --method RCB,hsfc --memory 256K --repeat 1 --parts 8");
-  ASSERT_EQ(document.at("cases").size(), 4U * 2 * 2);
-  std::set<std::string> distributions;
+  ASSERT_EQ(document.at("cases").size(), 4U * 2 * 3);
+  std::set<std::string> distributions, doors;
   for (const Json& one : document.at("cases")) {
-    for (const char* const key : {"seconds_median", "ratio_uncoarsened", "growth_bytes",
-                                  "promised_bytes", "imbalance_after", "cut_pairs", "ratio_cut"})
+    for (const char* const key :
+         {"seconds_median", "ratio_uncoarsened", "ratio_rebalancer", "growth_bytes",
+          "promised_bytes", "imbalance_after", "cut_pairs", "ratio_cut"})
       EXPECT_TRUE(one.at(key).is_number()) << key << " of " << one;
     EXPECT_TRUE(one.at("verified").get<bool>()) << one;
     EXPECT_LT(one.at("imbalance_after"), 1.06) << one;
@@ -389,7 +390,9 @@ TEST(RebalanceBench, ComparesCellsWithEveryParticleByItself) {
       EXPECT_EQ(one.at("ratio_cut"), 1) << one;
     }
     distributions.insert(one.at("distribution").get<std::string>());
+    doors.insert(one.at("door").get<std::string>());
   }
+  EXPECT_EQ(doors, (std::set<std::string>{"AUTO_MIGRATE", "Rebalancer"}));
   EXPECT_EQ(distributions,
             (std::set<std::string>{"uniform", "clustered", "needle", "moving-front"}));
 }
