@@ -4,7 +4,7 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "storage", "geometry", "plan", "verification", "dropin", "engine", "pages",
+NAMES = ["attached", "schedule", "storage", "geometry", "plan", "verification", "dropin", "engine", "pages",
          "zoltan_lists", "rebalance", "p4est", "device"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent

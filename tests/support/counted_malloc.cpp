@@ -74,15 +74,16 @@ void in_the_map(Action&& action) {
 }
 
 void* noted(void* memory, std::size_t size, const void* caller) {
-  if (memory != nullptr)
-    in_the_map([&](auto& map) {
-      const Asker asker = asker_at(caller);
-      map[memory] = {size, asker};
-      const auto a = static_cast<std::size_t>(asker);
-      counts.live[a] += static_cast<std::ptrdiff_t>(size);
-      counts.peak[a] = std::max(counts.peak[a], counts.live[a]);
-      counts.peak_of_both = std::max(counts.peak_of_both, counts.live[0] + counts.live[1]);
-    });
+  if (memory == nullptr || !is_counting || is_own) return memory;
+  // Not under the mutex: another thread may free memory while the dynamic linker has its lock.
+  const Asker asker = asker_at(caller);
+  in_the_map([&](auto& map) {
+    map[memory] = {size, asker};
+    const auto a = static_cast<std::size_t>(asker);
+    counts.live[a] += static_cast<std::ptrdiff_t>(size);
+    counts.peak[a] = std::max(counts.peak[a], counts.live[a]);
+    counts.peak_of_both = std::max(counts.peak_of_both, counts.live[0] + counts.live[1]);
+  });
   return memory;
 }
 

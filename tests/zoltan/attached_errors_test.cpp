@@ -213,6 +213,16 @@ TEST(AttachedErrors, RepairChangesNoParts) {
                  {"MIGRATE_WHEN_INFEASIBLE REPAIR", "REFUSE or GROW"});
 }
 
+TEST(AttachedErrors, RepairChangesNoLists) {
+  AttachedLine line;
+  line.attach();
+  line.set("AUTO_MIGRATE", "1");
+  line.set("RETURN_LISTS", "ALL");
+  line.set("MIGRATE_WHEN_INFEASIBLE", "REPAIR");
+  expect_fatal(line, {"what lists say", "RETURN_LISTS NONE"}, [&] { return line.lb_partition(); });
+  EXPECT_TRUE(line.is_untouched());
+}
+
 TEST(AttachedErrors, RepairCountsNoBytes) {
   AttachedLine line;
   std::vector<std::byte> arena(1000);
@@ -262,7 +272,7 @@ TEST(AttachedErrors, RanksSetAndRegisterTheSame) {
         std::tuple("IMBALANCE_TOL", "1.25", "DEFAULT"), std::tuple("KEEP_CUTS", "1", "DEFAULT"),
         std::tuple("NUM_GID_ENTRIES", "3", "DEFAULT"), std::tuple("MIGRATE_ORDER", "STABLE", "any"),
         std::tuple("MIGRATE_GRANULARITY", "1", "0"),
-        std::tuple("MIGRATE_WHEN_INFEASIBLE", "REPAIR", "REFUSE")}) {
+        std::tuple("MIGRATE_WHEN_INFEASIBLE", "GROW", "REFUSE")}) {
     const std::string shown = std::string(name) == "MIGRATE_ORDER" ? "stable" : value;
     refused(name, shown, others, [&](AttachedLine& line) { line.set(name, value); });
   }

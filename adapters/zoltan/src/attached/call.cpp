@@ -178,7 +178,8 @@ std::optional<Diagnostic> AttachedCall::check() const {
     return invalid("NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS is ",
                    std::min(setup_.parts.global.value_or(1), setup_.parts.local.value_or(1)),
                    "; give whole numbers, at least 1 and 0");
-  if (moves_parts() && parameters_.when_infeasible == WhenInfeasible::repair)
+  if ((moves_parts() || (lists_ && state_.parts)) &&
+      parameters_.when_infeasible == WhenInfeasible::repair)
     return invalid(
         "MIGRATE_WHEN_INFEASIBLE REPAIR changes ranks and not parts; take REFUSE or "
         "GROW where parts are not ranks");
@@ -236,6 +237,10 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
     return invalid(
         "RETURN_LISTS CANDIDATE_LISTS says nothing about attached storage; ask for ALL, "
         "IMPORT, EXPORT, PARTS or NONE");
+  if (way.gives_lists && way.moves && parameters_.when_infeasible == WhenInfeasible::repair)
+    return invalid(
+        "MIGRATE_WHEN_INFEASIBLE REPAIR changes what lists say; set RETURN_LISTS NONE, or "
+        "take REFUSE or GROW");
   if (each && way.moves && parameters_.granularity.value_or(1) > 1)
     return invalid("MIGRATE_GRANULARITY is ", *parameters_.granularity,
                    ", but lists have each object by itself; set RETURN_LISTS NONE for cells");

@@ -150,8 +150,8 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
   if (setup.tells_objects) give_entries_back(state);
   state.has_own_entries = !setup.tells_objects;
   lists.imports.count = lists.exports.count = 0;
+  setup.each_object = each || call.parameters().granularity == 1U;
   if (each) {
-    setup.each_object = true;
     setup.lists = &lists;
     setup.return_lists = call.lists_to_ask_for(way);
   }
