@@ -6,6 +6,7 @@
 
 #include "particles.hpp"
 #include "support/data_limit.hpp"
+#include "support/launch.hpp"
 #include <valet/zoltan/attached.hpp>
 
 #include <zoltan.h>
@@ -34,7 +35,12 @@ std::uint64_t step(Zoltan_Struct* zoltan, const valet::zoltan::Attached& attache
   return code == ZOLTAN_OK && peak <= promised ? promised : 0;
 }
 
-int run(const char* path, int rank) {
+int run(int argc, char** argv, bool prints) {
+  const char* const path = argc > 1 ? argv[1] : "one_door.txt";
+  const int rank = example::rank_of(MPI_COMM_WORLD);
+  const Kokkos::ScopeGuard kokkos(argc, argv);
+  float version = 0;
+  Zoltan_Initialize(argc, argv, &version);
   const Particles particles(each * static_cast<std::uint64_t>(rank));
   const auto before = sums_of(particles, each);
   Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
@@ -49,28 +55,19 @@ int run(const char* path, int rank) {
     for (std::string name, value; file >> name >> value;) {
       wrong += Zoltan_Set_Param(zoltan, name.c_str(), value.c_str()) != ZOLTAN_OK;
       if (name != "LB_METHOD") continue;
-      promised = step(zoltan, attached, value, pass == 1 && rank == 0);
+      promised = step(zoltan, attached, value, pass == 1 && prints);
       wrong += sums_of(particles, attached.count()) != before || promised == 0;
     }
+    wrong += promised == 0;  // no method in the file
     if (pass == 0) example::limit_data(example::data_bytes() + promised);
   }
   wrong += std::malloc(sizeof(double[6][slots])) != nullptr;  // a second copy does not fit
   Zoltan_Destroy(&zoltan);
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (prints && wrong == 0) std::cout << "every particle is there once\n";
   return wrong;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  float version = 0;
-  int rank = 0;
-  MPI_Init(&argc, &argv);
-  const Kokkos::ScopeGuard kokkos(argc, argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  Zoltan_Initialize(argc, argv, &version);
-  int wrong = run(argc > 1 ? argv[1] : "one_door.txt", rank);
-  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  if (rank == 0 && wrong == 0) std::cout << "every particle is there once\n";
-  MPI_Finalize();
-  return wrong;
-}
+int main(int argc, char** argv) { return example::launch(argc, argv, "one_door", run); }

@@ -10,7 +10,7 @@
 
 namespace valet::detail {
 
-/// All variables of the environment that Valet reads, the drop-in for Zoltan included: one process
+/// All variables of the environment that Valet reads, those of adapters included: one process
 /// may use only a part of the library in an environment made for another.
 constexpr std::array<std::string_view, 21> variables{"VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_CALLBACKS",

@@ -18,8 +18,8 @@ namespace valet::plan {
 /// What the maps of all ranks are together.
 enum class MapLayout {
   none,
-  cyclic,  ///< every rank distributes its blocks cyclically: Zoltan's CYCLIC
-  blocks,  ///< ascending over all ranks, in blocks of any lengths: Zoltan's BLOCK
+  cyclic,  ///< every rank distributes its blocks cyclically
+  blocks,  ///< ascending over all ranks, in blocks of any lengths
 };
 
 /// Whether to hold a table over the ranks: always when it is small against the 64 KiB of the

@@ -221,7 +221,9 @@ bool Balancer::order_decides(const Objects& objects) const {
 /// Likewise, and the application has told the partitioner no more. [global]
 bool Balancer::goes_by_order(const Objects& objects, bool is_told_more) const {
   using Asked = OrderRule::Asked;
-  if (!order_decides(objects) || settings.order_rule->asked == Asked::always) return false;
+  if (!order_decides(objects)) return false;
+  if (settings.from && settings.order_rule->deals && !has_parts()) return true;
+  if (settings.order_rule->asked == Asked::always) return false;
   return settings.order_rule->asked == Asked::never || !is_told_more;
 }
 
@@ -230,7 +232,7 @@ bool Balancer::goes_by_order(const Objects& objects, bool is_told_more) const {
 /// does not change the slots either. Collective.
 void Balancer::recognise_order(const Objects& objects, std::uint64_t all,
                                Decision& decision) const {
-  if (!order_decides(objects) || has_parts()) return;
+  if (!order_decides(objects) || has_parts() || settings.from) return;
   decision.order.emplace(communicator_, decision.ledger, *settings.order_rule, objects.count, all);
   if (follows_order(decision))
     decision.ranks = {};

@@ -94,7 +94,8 @@ void OrderPartition::cut(std::int64_t number, std::int64_t slot, std::int64_t co
 
 template <class Action>
 void OrderPartition::for_each_run(Action&& action) const {
-  const auto block = static_cast<std::int64_t>(from_ ? from_->block_size : 0);
+  const auto all = static_cast<std::uint64_t>(std::max<std::int64_t>(1, objects_));
+  const auto block = static_cast<std::int64_t>(from_ ? std::min(from_->block_size, all) : 0);
   if (block == 0) return cut(first_, 0, count_, action);
   const std::int64_t ranks = from_->ranks == 0 ? ranks_ : from_->ranks;
   for (std::int64_t slot = 0; slot < count_; slot += block)

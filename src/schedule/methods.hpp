@@ -14,7 +14,7 @@
 #include <span>
 
 /// All methods but the choice among them, as row(C, name): VALET_METHOD_<C> in C and Fortran, <C>
-/// as the value of Zoltan's parameter, Method::<name> in C++, made by engine::make_<name>().
+/// as the value of a parameter, Method::<name> in C++, made by engine::make_<name>().
 #define VALET_METHODS(row) \
   row(STREAM, stream) row(DIRECT, direct) row(PHASED, phased) row(CYCLIC, cyclic)
 
@@ -44,7 +44,7 @@ enum class LandingRule {
 struct MethodTraits {
   Method method = Method::stream;
   const char* name = "";        ///< from VALET_METHODS, as to_string() and parse_method() have it
-  const char* upper_name = "";  ///< the value of Zoltan's parameter
+  const char* upper_name = "";  ///< as the value of a parameter
   MessageRule messages = MessageRule::stream;
   BudgetRule budget = BudgetRule::any;
   LandingRule landing = LandingRule::whenever;

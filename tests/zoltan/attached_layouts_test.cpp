@@ -162,8 +162,66 @@ TEST(AttachedLayouts, AreForgottenWhereNothingIsKnownOfTheSlots) {
             ZOLTAN_OK);
   EXPECT_FALSE(objects.cells.layout().has_value());
   deal();
-  objects.cells.count(objects.cells.count() - 1);
+  // On one rank, and then none is in a layout.
+  if (rank() == 0) objects.cells.count(objects.cells.count() - 1);
+  EXPECT_EQ(objects.cells.layout().has_value(), rank() != 0);
+  objects.set("LB_METHOD", "RANDOM");
+  objects.cells.partition();
   EXPECT_FALSE(objects.cells.layout().has_value());
+}
+
+TEST(AttachedLayouts, StayWhereNothingMoves) {
+  Numbered objects(even_counts(30));
+  objects.choose(ObjectLayout::cyclic(3));
+  objects.cells.partition();
+  objects.set("MIGRATE_ORDER", "STABLE");
+  EXPECT_FALSE(objects.cells.partition());
+  objects.expect_in(ObjectLayout::cyclic(3));
+}
+
+TEST(AttachedLayouts, HaveBlocksOfAnySize) {
+  std::vector<std::uint64_t> counts(static_cast<std::size_t>(size()), 0);
+  counts[0] = 20;  // one block
+  Numbered objects(counts);
+  objects.cells.layout(ObjectLayout::cyclic(std::uint64_t{1} << 63));
+  objects.choose(ObjectLayout::cyclic(2));
+  EXPECT_EQ(objects.cells.partition(), size() > 1);
+  objects.expect_in(ObjectLayout::cyclic(2));
+}
+
+int ids_read = 0;
+
+TEST(AttachedLayouts, WhoseListsCannotBeMadeAreAnErrorOnAllRanks) {
+  Numbered objects(even_counts(12), "ALL");
+  objects.choose(ObjectLayout::cyclic(2));
+  ids_read = 0;
+  objects.cells.ids([&objects]() -> valet::Columns {
+    if (ids_read++ > 0 && rank() == size() - 1) throw std::runtime_error("no ids any more");
+    return valet::array_columns(objects.number.data(), objects.number.size(), 1)();
+  });
+  testing::internal::CaptureStderr();
+  const auto before = objects.here();
+  const int code = ZoltanLists(objects.zoltan).code();
+  const std::string printed = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, ZOLTAN_FATAL);
+  if (rank() == 0) expect_words(printed, {"reading global ids", "no ids any more"});
+  EXPECT_EQ(objects.here(), before);
+}
+
+void change_count(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
+                  ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
+  Attached& cells = *static_cast<Attached*>(data);
+  if (rank() == 0) cells.count(cells.count() - 1);
+  *code = ZOLTAN_OK;
+}
+
+TEST(AttachedCount, IsNotChangedInACallback) {
+  if (size() == 1) return;
+  Numbered objects(even_counts(12));
+  objects.choose(ObjectLayout::cyclic(2));
+  Zoltan_Set_Pre_Migrate_PP_Fn(objects.zoltan, change_count, &objects.cells);
+  expect_thrown(valet::ErrorCode::invalid_argument, {"changes count() from 12 to 11"},
+                [&] { objects.cells.partition(); });
 }
 
 TEST(AttachedLayouts, ThatAreNotThoseOfTheObjectsAreAnErrorOnAllRanks) {
@@ -251,11 +309,30 @@ TEST(AttachedLayouts, ExchangeNeitherCountsNorSlots) {
   EXPECT_EQ(spent.calls.count("Issend"), 0U) << "counts are announced by it";
 }
 
+TEST(AttachedIds, KeepObjectsOutOfCellsOnlyWhereSomebodySeesThem) {
+  if (size() == 1) return;
+  for (const char* const lists : {"NONE", "ALL"}) {
+    Numbered objects(even_counts(20000), lists);
+    for (std::uint64_t k = 0; k < objects.cells.count(); ++k)
+      objects.weight[k] = static_cast<double>(objects.number[k] * 7919 % objects.all);
+    objects.cells.coordinates(valet::array_columns(valet::ref(objects.weight), 1))
+        .ids(valet::array_columns(valet::ref(objects.number), 1));
+    objects.set("LB_METHOD", "RCB");
+    EXPECT_EQ(ZoltanLists(objects.zoltan).code(), ZOLTAN_OK);
+    EXPECT_EQ(objects.cells.result().largest_cell_share > 0, std::string(lists) == "NONE");
+  }
+}
+
 TEST(BlockCyclic, IsAMethodOfAttachedStorageAlone) {
   Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
   EXPECT_EQ(Zoltan_Set_Param(zoltan, "LB_METHOD", "BLOCK_CYCLIC"), ZOLTAN_OK);
   testing::internal::CaptureStderr();
   EXPECT_EQ(ZoltanLists(zoltan).code(), ZOLTAN_FATAL);
+  int n = 0;
+  int* procs = nullptr;
+  ZOLTAN_ID_PTR ids = nullptr;
+  EXPECT_EQ(Valet_LB_Balance(zoltan, &n, &n, &n, &n, &ids, &ids, &procs, &n, &ids, &ids, &procs),
+            ZOLTAN_FATAL);
   expect_words(testing::internal::GetCapturedStderr(), {"BLOCK_CYCLIC", "attached"});
   testing::internal::CaptureStderr();
   for (const char* const wrong : {"0", "-4", "2x3", "many", "", "99999999999"})

@@ -148,7 +148,10 @@ TEST(AttachedFunctions, SourcesThatThrowEndOnAllRanks) {
     if (is_odd()) throw std::runtime_error("no numbers");
     return array_columns(line.id.data(), line.id.size(), 1)();
   });
-  expect_refused(line, ErrorCode::callback_failed, {odd_name(), "no numbers"});
+  line.set("AUTO_MIGRATE", "1");
+  line.set("RETURN_LISTS", "ALL");  // in which objects have their ids
+  expect_fatal(line, {odd_name(), "no numbers"}, [&] { return line.lb_partition(); });
+  EXPECT_TRUE(line.is_untouched());
 }
 
 /// Zoltan itself would return on that rank, and the others wait for it.

@@ -79,6 +79,8 @@ TEST(RebalancerOptions, ParameterOfOneRankIsAnErrorOnAll) {
 TEST(RebalancerOptions, ParametersThatTheRebalancerSetsAreRefusedWithTheWayToGo) {
   RebalancerOptions options{.parameters = {{"lb_method", "HYPERGRAPH"}}};
   expect_words(error_of_options(options), {"lb_method", "RebalancerOptions::method"});
+  options.parameters = {{"LB_BLOCK_SIZE", "4"}};
+  expect_words(error_of_options(options), {"LB_BLOCK_SIZE", "RebalancerOptions::block_size"});
   options.parameters = {{"AUTO_MIGRATE", "1"}};
   expect_words(error_of_options(options), {"AUTO_MIGRATE", "Valet migrates"});
 }

@@ -25,6 +25,12 @@ void warn_where_not_in_front(const AttachedState& state) {
                 "Valet_Set_Param()");
 }
 
+/// Ends the handles in a storage, if it is there, and leaves an empty one.
+template <class Storage>
+void let_go(Storage* storage) noexcept {
+  if (storage != nullptr) const Storage ended(std::move(*storage));
+}
+
 }  // namespace
 
 struct Attached::Owner {
@@ -61,10 +67,12 @@ struct Attached::Owner {
     if (!state) return;
     state->is_ended = true;
     // What it refers to may be gone, too. Allocates nothing: this must not throw.
-    std::visit([](auto& storage) { const auto gone = std::move(storage); }, state->storage);
+    let_go(std::get_if<BlockStorage>(&state->storage));
+    let_go(std::get_if<RaggedStorage>(&state->storage));
     state->sources = {};
     state->parts = nullptr;
-    state->options = {};
+    state->options.grow = nullptr;
+    state->options.grow_ragged = nullptr;
   }
 };
 
@@ -89,10 +97,16 @@ void Attached::detach() {
 
 std::uint64_t Attached::count() const { return owner_->state->count; }
 void Attached::count(std::uint64_t objects) {
-  if (objects != owner_->state->count) owner_->state->layout.reset();
-  owner_->state->count = objects;
+  AttachedState& state = *owner_->state;
+  if (objects == state.count) return;
+  state.count = objects;
+  state.layout.reset();
+  state.count_has_changed = true;
 }
-void Attached::layout(const ObjectLayout& layout) { owner_->state->layout = layout; }
+void Attached::layout(const ObjectLayout& layout) {
+  owner_->state->layout = layout;
+  owner_->state->count_has_changed = false;
+}
 void Attached::forget_layout() { owner_->state->layout.reset(); }
 std::optional<ObjectLayout> Attached::layout() const { return owner_->state->layout; }
 void Attached::storage(const BlockStorage& storage) { owner_->state->storage = storage; }

@@ -22,10 +22,9 @@ namespace {
 
 /// As Zoltan takes them apart; ones that count are the same on all ranks.
 constexpr std::array agreed_parameters{
-    "AUTO_MIGRATE",          "RETURN_LISTS",    "LB_METHOD",       "IMBALANCE_TOL",
-    "OBJ_WEIGHT_DIM",        "NUM_GID_ENTRIES", "NUM_LID_ENTRIES", "NUM_GLOBAL_PARTS",
-    "LB_BLOCK_SIZE",         "PART_SIZES",      "KEEP_CUTS",       "REDUCE_DIMENSIONS",
-    "RCB_RECTILINEAR_BLOCKS"};
+    "AUTO_MIGRATE",   "RETURN_LISTS",    "LB_METHOD",         "IMBALANCE_TOL",
+    "OBJ_WEIGHT_DIM", "NUM_GID_ENTRIES", "NUM_LID_ENTRIES",   "NUM_GLOBAL_PARTS",
+    "LB_BLOCK_SIZE",  "KEEP_CUTS",       "REDUCE_DIMENSIONS", "RCB_RECTILINEAR_BLOCKS"};
 
 /// The first letters of a value, as a number that an agreement compares.
 std::int64_t letters_of(const std::string& value) {
@@ -100,18 +99,7 @@ std::optional<Diagnostic> failure_of(const char* name, Function&& function) {
 
 }  // namespace
 
-ReturnLists return_lists_of(const Zoltan_Struct* zoltan) {
-  const std::string value = followed_parameter(zoltan, "RETURN_LISTS").value_or("ALL");
-  const auto has = [&](const char* word) { return value.find(word) != std::string::npos; };
-  if (value == "ALL" || (has("IMPORT") && has("EXPORT"))) return ReturnLists::all;
-  if (has("IMPORT")) return ReturnLists::imports;
-  if (has("EXPORT")) return ReturnLists::exports;
-  if (has("PART")) return ReturnLists::parts;
-  if (value == "NONE") return ReturnLists::none;
-  return value == "CANDIDATE_LISTS" ? ReturnLists::candidates : ReturnLists::all;
-}
-
-AttachedCall::AttachedCall(AttachedState& state) : state_(state) {
+AttachedCall::AttachedCall(AttachedState& state) : state_(state), count_before_(state.count) {
   if (state.zoltan == nullptr)
     throw Error(ErrorCode::invalid_argument,
                 state.is_detached
@@ -124,11 +112,11 @@ AttachedCall::AttachedCall(AttachedState& state) : state_(state) {
                               "do that when the call has returned"};
     throw Error(state.misuse->code, state.misuse->text);
   }
-  state.is_in_call = true;
-  state.misuse.reset();
   parameters_ = parameters_of_storage(state.zoltan, state.options.migration,
                                       state.options.granularity, state.options.when_infeasible);
   setup_ = setup_of(state.zoltan, state.is_in_front);
+  state.misuse.reset();
+  state.is_in_call = true;
 }
 
 AttachedCall::~AttachedCall() { state_.is_in_call = false; }
@@ -233,11 +221,11 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
     return invalid(
         "Zoltan_LB_Balance with NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS; call "
         "Zoltan_LB_Partition, which tells the parts");
-  if (way.gives_lists && return_lists_of(state_.zoltan) == ReturnLists::candidates)
+  if (way.gives_lists() && way.lists == ReturnLists::candidates)
     return invalid(
         "RETURN_LISTS CANDIDATE_LISTS says nothing about attached storage; ask for ALL, "
         "IMPORT, EXPORT, PARTS or NONE");
-  if (way.gives_lists && way.moves && parameters_.when_infeasible == WhenInfeasible::repair)
+  if (way.gives_lists() && way.moves && parameters_.when_infeasible == WhenInfeasible::repair)
     return invalid(
         "MIGRATE_WHEN_INFEASIBLE REPAIR changes what lists say; set RETURN_LISTS NONE, or "
         "take REFUSE or GROW");
@@ -271,6 +259,7 @@ void AttachedCall::join_stages(mpi::Agreement& agreement) {
 
 void AttachedCall::join(mpi::Agreement& agreement) {
   join_stages(agreement);
+  agreement.largest(state_.count_has_changed);
   agreement.equal({"whether parts() are given", mpi::yes_or_no}, state_.parts != nullptr);
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
                   setup_.parts.are_given);
@@ -289,6 +278,11 @@ void AttachedCall::join_zoltans(mpi::Agreement& agreement, std::int64_t queries)
   for (const char* const name : agreed_parameters)
     agreement.equal({name, text_of_letters, "set the same on all ranks"},
                     letters_of(followed_parameter(state_.zoltan, name).value_or("DEFAULT")));
+}
+
+/// A rank whose count has changed is in no layout, and then no rank is.
+void AttachedCall::forget_layout_of_other_counts() {
+  if (std::exchange(state_.count_has_changed, false)) state_.layout.reset();
 }
 
 /// How many parts there are. Collective.
@@ -325,6 +319,7 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   const RegisteredQueries application(state_.zoltan);
   setup_.tells_objects = application.objects;
   setup_.tells_geometry = application.geometry;
+  answers_for_objects_ = application.tells_of_objects();
   std::optional<Diagnostic> mine = read_parts();
   mpi::Agreement agreement;
   join(agreement);
@@ -332,6 +327,7 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   agreement.equal({"whether objects are moved", mpi::yes_or_no}, way.moves);
   if (!mine) mine = check_partition(way, each);
   agreement.run(channel(), mine ? mine : misuse());
+  forget_layout_of_other_counts();
   if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
   find_part_count();
   if (!moves_parts()) return;
@@ -347,6 +343,7 @@ void AttachedCall::agree_on_lists(const MigrationList& leading) {
   join(agreement);
   if (!mine) mine = check();
   agreement.run(channel(), mine ? mine : misuse());
+  forget_layout_of_other_counts();
   find_part_count();
   std::span<const int> listed;
   if (leading.parts != nullptr && leading.count > 0)
@@ -371,13 +368,15 @@ rebalance::Settings AttachedCall::settings(bool each_object) {
   if (each_object || setup_.tells_geometry) settings.granularity = 1;
   if (state_.options.grow)
     settings.grow = [this](std::uint64_t required) {
-      state_.options.grow(required);
+      const auto grow = state_.options.grow;  // which may end the attached storage
+      grow(required);
       look_again_in_growth();
       return joined(std::get<BlockStorage>(state_.storage), fields_along());
     };
   if (state_.options.grow_ragged)
     settings.grow_ragged = [this](const RaggedRoom& required) {
-      state_.options.grow_ragged(required);
+      const auto grow = state_.options.grow_ragged;
+      grow(required);
       look_again_in_growth();
       return joined(std::get<RaggedStorage>(state_.storage), fields_along());
     };
@@ -394,8 +393,8 @@ rebalance::Sources AttachedCall::sources() const {
 }
 
 const char* AttachedCall::lists_to_ask_for(const PartitionWay& way) const {
-  if (!way.gives_lists) return setup_.parts.are_given ? "PARTS" : "EXPORT";
-  switch (return_lists_of(state_.zoltan)) {
+  if (!way.gives_lists()) return setup_.parts.are_given ? "PARTS" : "EXPORT";
+  switch (way.lists) {
     case ReturnLists::exports: return "EXPORT";
     case ReturnLists::parts: return "PARTS";
     default: return "ALL";
@@ -404,7 +403,10 @@ const char* AttachedCall::lists_to_ask_for(const PartitionWay& way) const {
 
 std::optional<Diagnostic> AttachedCall::read_parts() {
   if (!state_.parts) return std::nullopt;
-  return failure_of("reading parts()", [this] { parts_ = state_.parts(); });
+  return failure_of("reading parts()", [this] {
+    const PartSource parts = state_.parts;
+    parts_ = parts();
+  });
 }
 
 /// What is thrown becomes an error of all ranks.
@@ -420,6 +422,9 @@ void AttachedCall::read_storage_again() {
   if (!mine) mine = read_parts();
   if (!mine) mine = check_storage();
   if (!mine) mine = check_parts_size();
+  if (!mine && state_.count != count_before_)
+    mine = invalid("a callback of Zoltan's changes count() from ", count_before_, " to ",
+                   state_.count, "; say the count before the call");
   agree(mine);
 }
 

@@ -20,10 +20,6 @@
 
 namespace valet::zoltan {
 
-/// RETURN_LISTS.
-enum class ReturnLists { all, imports, exports, parts, none, candidates };
-[[nodiscard]] ReturnLists return_lists_of(const Zoltan_Struct* zoltan);
-
 /// The callbacks that some rank has registered.
 struct Stages {
   bool pre = false;
@@ -47,6 +43,9 @@ class AttachedCall {
   [[nodiscard]] const Stages& stages() const { return stages_; }
   [[nodiscard]] const MigrationParameters& parameters() const { return parameters_; }
   [[nodiscard]] const PartitionSetup& setup() const { return setup_; }
+  /// Whether the application answers queries about single objects, so that these cannot be given to
+  /// Zoltan in cells. After agree_on_partition().
+  [[nodiscard]] bool answers_for_objects() const { return answers_for_objects_; }
 
   /// What all ranks must know of each other. Collective.
   /// @param each  Objects are given one by one.
@@ -60,7 +59,7 @@ class AttachedCall {
   /// The same for query functions.
   void check_misuse() { stage(std::nullopt); }
 
-  /// @return What refers to this.
+  /// @return Captures this, so it must not outlive the call.
   [[nodiscard]] rebalance::Settings settings(bool each_object);
   [[nodiscard]] rebalance::Sources sources() const;
   [[nodiscard]] const char* lists_to_ask_for(const PartitionWay& way) const;
@@ -89,6 +88,7 @@ class AttachedCall {
                                                       const std::string& whose) const;
   void join_stages(mpi::Agreement& agreement);
   void join(mpi::Agreement& agreement);
+  void forget_layout_of_other_counts();
   void join_zoltans(mpi::Agreement& agreement, std::int64_t queries) const;
   void find_part_count();
   void look_again_in_growth();
@@ -99,7 +99,9 @@ class AttachedCall {
   Stages stages_;
   int part_count_ = 1;
   std::span<int> parts_;
+  bool answers_for_objects_ = false;
   bool lists_ = false;  ///< lists say what moves
+  std::uint64_t count_before_;
 };
 
 }  // namespace valet::zoltan

@@ -39,6 +39,7 @@ class Move {
     balancer.settings.before_move = [this] {
       if (call_.stages().mid) call_.stage(callbacks_.mid(imports_, exports_));
       is_moving_ = true;
+      call_.state().layout.reset();
     };
     say_who_moves(call_.state().zoltan, call_.parameters(), ObjectKind::storage);
     RebalanceResult result = std::visit(
@@ -111,75 +112,43 @@ void give_entries_back(AttachedState& state) {
                      followed_parameter(state.zoltan, name).value_or("DEFAULT").c_str());
 }
 
-/// Import lists alone are wanted.
-bool wants_imports_only(const Zoltan_Struct* zoltan) {
-  return return_lists_of(zoltan) == ReturnLists::imports;
-}
-bool lists_without_imports(const Zoltan_Struct* zoltan) {
-  const ReturnLists wanted = return_lists_of(zoltan);
-  return wanted == ReturnLists::exports || wanted == ReturnLists::parts;
-}
-
-}  // namespace
-
-std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan) {
-  return std::static_pointer_cast<AttachedState>(handle_state_of(zoltan).attached);
-}
-
-PartitionWay way_of(const Zoltan_Struct* zoltan) {
-  return {followed_number(zoltan, "AUTO_MIGRATE").value_or(0) != 0,
-          return_lists_of(zoltan) != ReturnLists::none};
-}
-
-bool partition_attached(AttachedState& state, const PartitionWay& way, StockLists& lists) {
-  AttachedCall call(state);
-  if (!call.takes_part()) return false;
-  const bool imports_only = way.gives_lists && wants_imports_only(state.zoltan);
-  const bool each = !way.moves || way.gives_lists;
-  call.agree_on_partition(way, each);
-  // Lists are read with the lengths of ids that they were made with.
-  const ParameterLoan loan(state.zoltan, {{"AUTO_MIGRATE"},
-                                          {"RETURN_LISTS", "ALL"},
-                                          {"OBJ_WEIGHT_DIM"},
-                                          {"KEEP_CUTS"},
-                                          {"NUM_GID_ENTRIES", "DEFAULT", true},
-                                          {"NUM_LID_ENTRIES", "DEFAULT", true}});
-  Zoltan_Set_Param(state.zoltan, "AUTO_MIGRATE", "FALSE");
-
+/// How Zoltan is to be asked, which puts its lists into `lists` where some are wanted.
+PartitionSetup setup_for(AttachedCall& call, const PartitionWay& way, bool each,
+                         StockLists& lists) {
   PartitionSetup setup = call.setup();
-  if (setup.tells_objects) give_entries_back(state);
-  state.has_own_entries = !setup.tells_objects;
+  if (setup.tells_objects) give_entries_back(call.state());
+  call.state().has_own_entries = !setup.tells_objects;
   lists.imports.count = lists.exports.count = 0;
-  setup.each_object = each || call.parameters().granularity == 1U;
+  setup.each_object = each || call.answers_for_objects() || call.parameters().granularity == 1U;
   if (each) {
     setup.lists = &lists;
     setup.return_lists = call.lists_to_ask_for(way);
   }
-  ZoltanPartition zoltan(state.zoltan, setup);
-  rebalance::Balancer balancer(call.channel(), zoltan, call.settings(setup.each_object));
-  balancer.sources = call.sources();
-  rebalance::Decision decision;
-  decision.count = state.count;
-  balancer.partition(decision);
-  call.check_misuse();
-  const bool lacks_lists = way.gives_lists && decision.order && !zoltan.was_asked();
-  if (lacks_lists) {
-    mpi::agree(call.channel(), within_memory("the lists", [&] { decision.write_ranks(); }));
-    make_lists(call.channel(), state.zoltan, call.sources().ids ? call.sources().ids() : Columns(),
-               {decision.ranks.data(), decision.ranks.size()},
-               return_lists_of(state.zoltan) == ReturnLists::parts, lists);
-    decision.ranks = {};
-  }
-  lists.entries = probe(state.zoltan, {}).entries;
-  bool changes = balancer.changes_ranks(decision);
-  if (setup.parts.are_given && state.parts) changes = changes_parts(call, decision) || changes;
-  if (!way.gives_lists || (lacks_lists && lists_without_imports(state.zoltan)))
-    lists.imports.leave_out(changes);
-  if (!way.gives_lists || imports_only) lists.exports.leave_out(changes);
-  if (!changes && decision.order) state.layout = balancer.layout_after(decision);
-  if (!way.moves || !changes) return changes;
+  return setup;
+}
 
-  StageCallbacks callbacks(state.zoltan);
+/// Leaves in the lists what RETURN_LISTS asks for.
+/// @param are_made  Not by Zoltan: then there are both.
+void leave_wanted(ReturnLists wanted, bool are_made, bool changes, StockLists& lists) {
+  const bool none = wanted == ReturnLists::none;
+  const bool without_imports = wanted == ReturnLists::exports || wanted == ReturnLists::parts;
+  if (none || (are_made && without_imports)) lists.imports.leave_out(changes);
+  if (none || wanted == ReturnLists::imports) lists.exports.leave_out(changes);
+}
+
+/// Makes the lists of a partition by arithmetic.
+void list_by_order(const AttachedCall& call, ReturnLists wanted, rebalance::Decision& decision,
+                   StockLists& lists) {
+  mpi::agree(call.channel(), within_memory("the lists", [&] { decision.write_ranks(); }));
+  make_lists(call.channel(), call.state().zoltan, call.sources().ids,
+             {decision.ranks.data(), decision.ranks.size()}, wanted == ReturnLists::parts, lists);
+  decision.ranks = {};
+}
+
+/// Moves the objects of a partition, with their parts.
+void move_partition(AttachedCall& call, rebalance::Balancer& balancer,
+                    rebalance::Decision& decision, const StockLists& lists) {
+  StageCallbacks callbacks(call.state().zoltan);
   callbacks.set_entries(lists.entries);
   Move move(call, callbacks, lists.imports.as_list(), lists.exports.as_list());
   bool has_given_parts = false;
@@ -198,7 +167,67 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
   }
   call.write_ranks_as_parts();
   move.finish();
-  return true;
+}
+
+ReturnLists return_lists_of(const Zoltan_Struct* zoltan) {
+  const std::string value = followed_parameter(zoltan, "RETURN_LISTS").value_or("ALL");
+  const auto has = [&](const char* word) { return value.find(word) != std::string::npos; };
+  if (value == "ALL" || (has("IMPORT") && has("EXPORT"))) return ReturnLists::all;
+  if (has("IMPORT")) return ReturnLists::imports;
+  if (has("EXPORT")) return ReturnLists::exports;
+  if (has("PART")) return ReturnLists::parts;
+  if (value == "NONE") return ReturnLists::none;
+  return value == "CANDIDATE_LISTS" ? ReturnLists::candidates : ReturnLists::all;
+}
+
+}  // namespace
+
+std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan) {
+  return std::static_pointer_cast<AttachedState>(handle_state_of(zoltan).attached);
+}
+
+PartitionWay way_of(const Zoltan_Struct* zoltan) {
+  return {.moves = followed_number(zoltan, "AUTO_MIGRATE").value_or(0) != 0,
+          .lists = return_lists_of(zoltan)};
+}
+
+bool partition_attached(AttachedState& state, const PartitionWay& way, StockLists& lists) {
+  AttachedCall call(state);
+  if (!call.takes_part()) return false;
+  const bool each = !way.moves || way.gives_lists();
+  call.agree_on_partition(way, each);
+  // Lists are read with the lengths of ids that they were made with.
+  std::optional<ParameterLoan> loan;
+  loan.emplace(state.zoltan,
+               std::initializer_list<ParameterLoan::Name>{{"AUTO_MIGRATE"},
+                                                          {"RETURN_LISTS", "ALL"},
+                                                          {"OBJ_WEIGHT_DIM"},
+                                                          {"KEEP_CUTS"},
+                                                          {"NUM_GID_ENTRIES", "DEFAULT", true},
+                                                          {"NUM_LID_ENTRIES", "DEFAULT", true}});
+  Zoltan_Set_Param(state.zoltan, "AUTO_MIGRATE", "FALSE");
+
+  const PartitionSetup setup = setup_for(call, way, each, lists);
+  ZoltanPartition zoltan(state.zoltan, setup);
+  rebalance::Balancer balancer(call.channel(), zoltan, call.settings(setup.each_object));
+  balancer.sources = call.sources();
+  // Nobody asks for objects by their ids, without which they may be in cells.
+  if (!each && !call.answers_for_objects() && zoltan.traits().basis != rebalance::Basis::relations)
+    balancer.sources.ids = nullptr;
+  rebalance::Decision decision;
+  decision.count = state.count;
+  balancer.partition(decision);
+  call.check_misuse();
+  const bool lacks_lists = way.gives_lists() && decision.order && !zoltan.was_asked();
+  if (lacks_lists) list_by_order(call, way.lists, decision, lists);
+  lists.entries = probe(state.zoltan, {}).entries;
+  bool changes = balancer.changes_ranks(decision);
+  if (setup.parts.are_given && state.parts) changes = changes_parts(call, decision) || changes;
+  leave_wanted(way.lists, lacks_lists, changes, lists);
+  if (auto layout = balancer.layout_after(decision); layout && !changes) state.layout = layout;
+  loan.reset();  // callbacks may set parameters
+  if (way.moves && changes) move_partition(call, balancer, decision, lists);
+  return changes;
 }
 
 void migrate_attached(AttachedState& state, const UserLists& user) {

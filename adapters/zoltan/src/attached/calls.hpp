@@ -19,12 +19,17 @@ namespace valet::zoltan {
 /// The storage attached to a structure; null if there is none.
 [[nodiscard]] std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan);
 
+/// RETURN_LISTS.
+enum class ReturnLists { all, imports, exports, parts, none, candidates };
+
 /// Whether and how Zoltan_LB_Partition() migrates.
 struct PartitionWay {
-  bool moves = true;                     ///< AUTO_MIGRATE
-  bool gives_lists = false;              ///< any but RETURN_LISTS NONE
-  bool without_parts = false;            ///< Zoltan_LB_Balance(): parts are ranks
-  std::optional<Diagnostic> wrong = {};  ///< what the caller found, for all ranks
+  bool moves = true;                      ///< AUTO_MIGRATE
+  ReturnLists lists = ReturnLists::none;  ///< what comes back
+  bool without_parts = false;             ///< Zoltan_LB_Balance(): parts are ranks
+  std::optional<Diagnostic> wrong = {};   ///< what the caller found, for all ranks
+
+  [[nodiscard]] bool gives_lists() const { return lists != ReturnLists::none; }
 };
 
 /// Partitions the objects and, unless only lists are wanted, moves them.

@@ -3,6 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
+#include <valet/detail/first_failure.hpp>
 
 #include <optional>
 #include <string>
@@ -41,11 +42,21 @@ Exports exports_of(const mpi::Channel& channel, const Columns& ids, std::span<co
 
 }  // namespace
 
-void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const Columns& ids,
+void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const ColumnSource& source,
                 std::span<const int> ranks, bool all, StockLists& lists) {
   Exports exports;
-  mpi::agree(channel,
-             within_memory("the lists", [&] { exports = exports_of(channel, ids, ranks, all); }));
+  Columns ids;
+  valet::detail::FirstFailure failure;
+  auto mine = within_memory("the lists", [&] {
+    failure.attempt("reading global ids", [&] {
+      const valet::detail::LeaveReserve leave;
+      if (source) ids = source();
+      if (!ids.diagnostic) exports = exports_of(channel, ids, ranks, all);
+    });
+  });
+  if (!mine) mine = failure.diagnostic("nothing has moved");
+  if (!mine) mine = ids.diagnostic;
+  mpi::agree(channel, mine);
   lists.entries = {static_cast<int>(ids.size == 0 ? 2 : ids.size), 1};
   Zoltan_Set_Param(zoltan, "NUM_GID_ENTRIES", std::to_string(lists.entries.gid).c_str());
   Zoltan_Set_Param(zoltan, "NUM_LID_ENTRIES", "1");
@@ -56,7 +67,6 @@ void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const Column
                                  exports.gids.data(), exports.lids.data(), exports.procs.data(),
                                  exports.procs.data(), &lists.imports.count, &lists.imports.gids,
                                  &lists.imports.lids, &lists.imports.procs, &lists.imports.parts);
-  std::optional<Diagnostic> mine;
   const auto look_at = [&] {
     if (code == ZOLTAN_OK || code == ZOLTAN_WARN) return;
     mine = Diagnostic{ErrorCode::out_of_memory, "Zoltan found no memory for the lists"};

@@ -15,10 +15,10 @@ namespace valet::zoltan {
 
 /// Puts what leaves into lists as Zoltan gives them, which Zoltan allocates. Collective; in the
 /// memory that Zoltan takes for lists. @throws Error on all ranks alike.
-/// @param ids    Of the objects; no columns: rank and slot.
+/// @param ids    Of the objects; none: rank and slot.
 /// @param ranks  Where each object goes.
 /// @param all    Lists objects that stay, too.
-void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const Columns& ids,
+void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const ColumnSource& ids,
                 std::span<const int> ranks, bool all, StockLists& lists);
 
 }  // namespace valet::zoltan

@@ -24,6 +24,7 @@ struct AttachedState final : Attachment {
   PartSource parts;
   AttachedOptions options;
   std::optional<ObjectLayout> layout;  ///< that the objects are in, as far as is known
+  bool count_has_changed = false;      ///< since then [local]
   RebalanceResult result;
   bool is_in_front = false;      ///< Zoltan's functions reach Valet
   bool has_own_entries = false;  ///< Zoltan obeys lengths of ids that the application did not set

@@ -11,7 +11,9 @@ extern "C" {
 VALET_EXPORT Zoltan_Struct* Valet_Zoltan_create_f(int communicator) {
   float version = 0;
   if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK) return nullptr;
-  return Zoltan_Create(valet::c::from_fortran(communicator));
+  Zoltan_Struct* const zoltan = Zoltan_Create(valet::c::from_fortran(communicator));
+  valet::zoltan::forget_handle_state(zoltan);  // of another one at its address, in any link order
+  return zoltan;
 }
 
 VALET_EXPORT void Valet_Zoltan_destroy_f(Zoltan_Struct** zoltan) {

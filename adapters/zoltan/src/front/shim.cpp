@@ -84,6 +84,7 @@ int Valet_LB_Partition(struct Zoltan_Struct* zz, int* changes, int* num_gid_entr
                        ZOLTAN_ID_PTR* import_local_ids, int** import_procs, int** import_to_part,
                        int* num_export, ZOLTAN_ID_PTR* export_global_ids,
                        ZOLTAN_ID_PTR* export_local_ids, int** export_procs, int** export_to_part) {
+  if (lacks_storage(zz)) return ZOLTAN_FATAL;
   if (!has_attached(zz))
     return stock_partition()(zz, changes, num_gid_entries, num_lid_entries, num_import,
                              import_global_ids, import_local_ids, import_procs, import_to_part,
@@ -99,6 +100,7 @@ int Valet_LB_Balance(struct Zoltan_Struct* zz, int* changes, int* num_gid_entrie
                      ZOLTAN_ID_PTR* import_local_ids, int** import_procs, int* num_export,
                      ZOLTAN_ID_PTR* export_global_ids, ZOLTAN_ID_PTR* export_local_ids,
                      int** export_procs) {
+  if (lacks_storage(zz)) return ZOLTAN_FATAL;
   if (!has_attached(zz))
     return stock_balance()(zz, changes, num_gid_entries, num_lid_entries, num_import,
                            import_global_ids, import_local_ids, import_procs, num_export,

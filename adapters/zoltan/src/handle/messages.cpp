@@ -72,6 +72,14 @@ void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& param
   // A structure that is none of Zoltan's, or no memory: the migration itself says so.
 }
 
+bool lacks_storage(const Zoltan_Struct* zoltan) {
+  if (has_attached(zoltan) || followed_parameter(zoltan, "LB_METHOD") != "BLOCK_CYCLIC")
+    return false;
+  print_warning("Zoltan_LB_Partition",
+                "LB_METHOD BLOCK_CYCLIC is Valet's; it needs storage attached to the structure");
+  return true;
+}
+
 void append_line(const std::string& path, const std::string& line) {
   if (const int error = observe::append(path, line + "\n"); error != 0)
     print_warning("Zoltan_Migrate", "cannot write the report to MIGRATE_REPORT `" + path + "' (" +

@@ -23,6 +23,10 @@ void print_error(int rank, const char* function, const std::string& text);
 void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters,
                    ObjectKind kind = ObjectKind::callbacks);
 
+/// Whether the method is one that Zoltan does not know and no storage is attached, which is
+/// printed. The same on all ranks. Local.
+[[nodiscard]] bool lacks_storage(const Zoltan_Struct* zoltan);
+
 /// Appends a line to the file of MIGRATE_REPORT; one that cannot be written is a warning. Local.
 void append_line(const std::string& path, const std::string& line);
 /// The report of all ranks as a line of JSON, by rank 0 if it has a path. Collective.

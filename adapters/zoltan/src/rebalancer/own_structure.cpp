@@ -20,8 +20,9 @@ struct Reserved {
   const char* name;
   const char* remedy;
 };
-constexpr std::array<Reserved, 7> reserved_parameters{
+constexpr std::array<Reserved, 8> reserved_parameters{
     {{"LB_METHOD", "use RebalancerOptions::method"},
+     {"LB_BLOCK_SIZE", "use RebalancerOptions::block_size"},
      {"IMBALANCE_TOL", "use RebalancerOptions::imbalance_tolerance"},
      {"OBJ_WEIGHT_DIM", "give weights(), and balance_count if wanted"},
      {"NUM_GID_ENTRIES", "leave it out: global_ids() says it"},
@@ -95,6 +96,7 @@ void take_parameters(const MigrationParameters& parameters, rebalance::Settings&
 }
 
 void OwnStructure::Destroy::operator()(Zoltan_Struct* zoltan) const {
+  forget_handle_state(zoltan);  // in any link order
   // Zoltan frees a communicator; after MPI_Finalize that would end the program.
   int finalized = 0;
   MPI_Finalized(&finalized);

@@ -75,9 +75,14 @@ void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_
   *error = ZOLTAN_OK;
 }
 
-void list_of_parts(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR local_ids,
+/// Local ids may be the application's: one that is no slot is found when the partition is there.
+void list_of_parts(void* data, int, int words, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR local_ids,
                    int* parts, int* error) {
-  for (int k = 0; k < count; ++k) parts[k] = answers_of(data).parts[local_ids[k]];
+  const std::span<const int> known = answers_of(data).parts;
+  for (int k = 0; k < count; ++k, local_ids += words) {
+    const std::size_t slot = words > 0 ? *local_ids : known.size();
+    parts[k] = slot < known.size() ? known[slot] : 0;
+  }
   *error = ZOLTAN_OK;
 }
 
@@ -153,7 +158,14 @@ constexpr std::array queries{std::pair(ZOLTAN_NUM_OBJ_FN_TYPE, "NUM_OBJ"),
                              std::pair(ZOLTAN_HG_CS_FN_TYPE, "HG_CS"),
                              std::pair(ZOLTAN_NUM_FIXED_OBJ_FN_TYPE, "NUM_FIXED_OBJ"),
                              std::pair(ZOLTAN_FIXED_OBJ_LIST_FN_TYPE, "FIXED_OBJ_LIST"),
-                             std::pair(ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE, "HG_SIZE_EDGE_WTS")};
+                             std::pair(ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE, "HG_SIZE_EDGE_WTS"),
+                             std::pair(ZOLTAN_NUM_COARSE_OBJ_FN_TYPE, "NUM_COARSE_OBJ"),
+                             std::pair(ZOLTAN_COARSE_OBJ_LIST_FN_TYPE, "COARSE_OBJ_LIST"),
+                             std::pair(ZOLTAN_FIRST_COARSE_OBJ_FN_TYPE, "FIRST_COARSE_OBJ"),
+                             std::pair(ZOLTAN_NUM_CHILD_FN_TYPE, "NUM_CHILD"),
+                             std::pair(ZOLTAN_CHILD_LIST_FN_TYPE, "CHILD_LIST"),
+                             std::pair(ZOLTAN_CHILD_WEIGHT_FN_TYPE, "CHILD_WEIGHT"),
+                             std::pair(ZOLTAN_HIER_NUM_LEVELS_FN_TYPE, "HIER_NUM_LEVELS")};
 
 }  // namespace
 

@@ -27,6 +27,8 @@ struct RegisteredQueries {
   bool geometry = false;
   bool parts = false;
   bool fixed = false;  ///< objects that must be in a part
+  /// Any but the number of objects.
+  [[nodiscard]] bool tells_of_objects() const { return (all & ~std::int64_t{1}) != 0; }
 
   /// The objects that the application says it has.
   /// @param code  Zoltan's.

@@ -180,6 +180,7 @@ bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger
   mpi::agree(communicator, prepare(part_ranks, units));
   const bool is_geometric = traits_.basis != Basis::relations && units.objects.coordinates.size > 0;
   weight_dimensions_ = units.weight_dimensions;
+  if (units.are_cells) setup_.parts_before = {};  // they are those of objects
   ZoltanWeights weights(units.objects, units.weight_dimensions > 0 ? units.total_weight : 0,
                         is_geometric);
   if (follows_curve_)

@@ -78,8 +78,9 @@ using PartSource = std::function<std::span<int>()>;
 /// the same in any link order.
 ///
 /// Move-only. Either this or the Zoltan_Struct may be destroyed first; a use afterwards is an error
-/// on all ranks. Copies of the structure (Zoltan_Copy(), Zoltan_LB_Eval()) have no storage: they
-/// partition with the application's query functions alone, and move nothing of it.
+/// on all ranks (where Valet is not in front it cannot see the structure end: end this first).
+/// Copies of the structure (Zoltan_Copy(), Zoltan_LB_Eval()) have no storage: they partition with
+/// the application's query functions alone, and move nothing of it.
 class VALET_EXPORT Attached {
  public:
   /// Attaches storage to a structure. Collective over its communicator.
@@ -144,7 +145,8 @@ class VALET_EXPORT Attached {
   /// BLOCK_CYCLIC leave them in one, if the order is ANY, and go on from it. Object g is then where
   /// the layout has it, whatever layouts came before, and the plan comes from the two layouts,
   /// without counts or slots that are exchanged (Report::plan_from_layout, Report::segments). It is
-  /// forgotten when the count changes or objects move in any other way. Nothing is known of rows
+  /// forgotten when the count changes on any rank or objects move in any other way, as blocks of
+  /// different sizes always do. Nothing is known of rows
   /// that the application itself puts elsewhere: then call forget_layout(). Local.
   [[nodiscard]] std::optional<ObjectLayout> layout() const;
   /// Says which layout the objects are in. Local; the same on all ranks. The next partition reports
@@ -165,7 +167,9 @@ class VALET_EXPORT Attached {
   Attached& coordinates(ColumnSource source);
   /// The work of each object: one column. Local.
   Attached& weights(ColumnSource source);
-  /// Global ids of the objects: 1 to 3 columns of integers from 0 to 2^32-1. Local.
+  /// Global ids of the objects: 1 to 3 columns of integers from 0 to 2^32-1. Local. Zoltan is told
+  /// them where lists are returned or query functions of the application name objects; otherwise
+  /// objects may be in cells.
   Attached& ids(ColumnSource source);
   /// Where the parts of the objects are, if parts are not ranks: they are asked for before a
   /// partition, written, and move along. Entries are from 0 to the number of parts - 1. Local, on
