@@ -351,7 +351,7 @@ TEST(ZoltanParameterTable, FollowsWhatZoltanTook) {
 
 TEST(ZoltanParameterTable, IsThatOfOneStructure) {
   std::set<Zoltan_Struct*> seen;
-  bool again = false;
+  [[maybe_unused]] bool again = false;
   for (int k = 0; k < 40; ++k) {
     AttachedLine line;
     again = !seen.insert(line.zoltan).second || again;
@@ -367,7 +367,9 @@ TEST(ZoltanParameterTable, IsThatOfOneStructure) {
     again = !seen.insert(rebalancer->handle()).second || again;
     Zoltan_Set_Param(rebalancer->handle(), "MIGRATE_CALLBACKS", "STEPS");
   }
+#ifndef __SANITIZE_ADDRESS__  // which keeps freed memory for long
   EXPECT_TRUE(max_over_ranks(again ? 1 : 0) == 1) << "no address came again";
+#endif
 }
 
 /// What Zoltan obeys for an application of callbacks is what it set, whatever was called meanwhile.
