@@ -112,13 +112,17 @@ Partition Rebalancer::partition(std::uint64_t count) {
   return Partition(std::move(partition));
 }
 
-void Rebalancer::evaluate(Partition& partition) { state_->now().evaluate(*partition.state_); }
+void Rebalancer::evaluate(Partition& partition) {
+  const valet::detail::MemoryReserve reserve;
+  state_->now().evaluate(*partition.state_);
+}
 
 std::vector<std::uint64_t> Rebalancer::required_slots(const Partition& partition) const {
   return state_->balancer.required_slots(*partition.state_);
 }
 RaggedRoom Rebalancer::required_room(const Partition& partition,
                                      const RaggedStorage& storage) const {
+  const valet::detail::MemoryReserve reserve;
   return state_->now().required_room(*partition.state_, storage);
 }
 
