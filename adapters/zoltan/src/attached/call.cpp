@@ -328,7 +328,9 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   if (!mine) mine = check_partition(way, each);
   agreement.run(channel(), mine ? mine : misuse());
   forget_layout_of_other_counts();
-  if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
+  if (!state_.has_whole_reductions)
+    if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
+  state_.has_whole_reductions = true;
   find_part_count();
   if (!moves_parts()) return;
   const auto of_objects = parts_.first(static_cast<std::size_t>(state_.count));

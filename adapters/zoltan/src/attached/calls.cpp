@@ -12,7 +12,6 @@
 #include "mpi/agreement.hpp"
 #include "rebalance/balancer.hpp"
 #include "rebalance/part_ranks.hpp"
-#include "rebalancer/own_structure.hpp"
 #include "rebalancer/zoltan_partition.hpp"
 
 #include <algorithm>

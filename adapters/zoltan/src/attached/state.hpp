@@ -26,7 +26,8 @@ struct AttachedState final : Attachment {
   std::optional<ObjectLayout> layout;  ///< that the objects are in, as far as is known
   bool count_has_changed = false;      ///< since then [local]
   RebalanceResult result;
-  bool is_in_front = false;      ///< Zoltan's functions reach Valet
+  bool is_in_front = false;           ///< Zoltan's functions reach Valet
+  bool has_whole_reductions = false;  ///< MPI was found to hand Zoltan what it needs
   bool has_own_entries = false;  ///< Zoltan obeys lengths of ids that the application did not set
   bool is_ended = false;         ///< the Attached is gone, and its storage perhaps too
   bool is_detached = false;      ///< by detach()
