@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <thread>
 
 namespace valet::mpi {
 namespace {
@@ -49,6 +50,16 @@ void with_count(std::uint64_t bytes, Post&& post) {
   }
   const Datatype type(large_bytes(bytes));
   post(1, type.get());
+}
+
+/// Whether threads may call MPI at the same time.
+bool threads_call_mpi() {
+  static const bool multiple = [] {
+    int provided = MPI_THREAD_SINGLE;
+    check(MPI_Query_thread(&provided), "MPI_Query_thread");
+    return provided == MPI_THREAD_MULTIPLE;
+  }();
+  return multiple;
 }
 
 }  // namespace
@@ -111,6 +122,7 @@ Requests::Requests(Ledger& ledger, std::size_t count, Hooks* hooks)
 }
 
 std::optional<Completion> Requests::wait_any() {
+  if (threads_call_mpi()) return poll_any();
   Completion completion;
   int index = MPI_UNDEFINED;
   {
@@ -132,11 +144,29 @@ void Requests::wait(std::size_t index) {
 
 std::optional<Completion> Requests::test_any() {
   Completion completion;
-  int index = MPI_UNDEFINED, flag = 0;
+  int index = MPI_UNDEFINED;
+  test(completion, index);
+  return completed(completion, index);
+}
+
+std::optional<Completion> Requests::poll_any() {
+  Completion completion;
+  int index = MPI_UNDEFINED;
+  {
+    const Waiting waiting(hooks_);
+    while (!test(completion, index)) std::this_thread::yield();
+  }
+  return completed(completion, index);
+}
+
+/// Whether a request has completed, named by `index`, or none is outstanding.
+bool Requests::test(Completion& completion, int& index) {
+  int flag = 0;
   check(MPI_Testany(checked_count(requests_.size()), requests_.data(), &index, &flag,
                     &completion.status),
         "MPI_Testany");
-  return completed(completion, flag == 0 ? MPI_UNDEFINED : index);
+  if (flag == 0) index = MPI_UNDEFINED;
+  return flag != 0;
 }
 
 /// The completion of the request at `index`; nothing where MPI names none.
