@@ -101,17 +101,20 @@ TEST(AnyOrder, RoomForThoseThatWaitAndOneMoreIsEnough) {
   }
   FilledMap filled(map, rank(), Shape::dense, block_bytes);
   const GlobalContent content = filled.content(Form::to_ranks, Order::any);
-  for (const bool shares : {false, true})
-    for (const std::size_t message_blocks : {1, 7})
-      for (const int window : {1, 32}) {
-        if (shares && message_blocks == 1) continue;  // as slow as it is useless
-        Options options = any_options(Method::stream, 4 * grain * block_bytes);
-        options.share_memory = shares;
-        options.message_bytes = message_blocks * block_bytes;
-        options.stream.window = window;
-        EXPECT_EQ(wrong_after(filled, content, options), 0)
-            << message_blocks << " blocks in a message, window " << window << ", shares " << shares;
-      }
+  // The least in which they are received in order, and more of it for what is sent.
+  for (const std::uint64_t spare : {std::uint64_t{2}, grain / 8, grain / 2, 3 * grain})
+    for (const bool shares : {false, true})
+      for (const std::size_t message_blocks : {1, 7})
+        for (const int window : {1, 32}) {
+          if (shares && message_blocks == 1) continue;  // as slow as it is useless
+          Options options = any_options(Method::stream, (grain + spare) * block_bytes);
+          options.share_memory = shares;
+          options.message_bytes = message_blocks * block_bytes;
+          options.stream.window = window;
+          EXPECT_EQ(wrong_after(filled, content, options), 0)
+              << spare << " blocks more, " << message_blocks << " in a message, window " << window
+              << ", shares " << shares;
+        }
 }
 
 TEST(AnyOrder, NothingIsCopiedTwiceWhereThereIsRoom) {

@@ -89,6 +89,12 @@ TEST(AttachedLayouts, AreExactThroughEveryFormOfLists) {
       const auto& exports = given.exports();
       const bool changes = size() > 1;  // where nothing changes there is no list without a count
       const std::string asked = lists;
+      if (exports.count > 0) {
+        EXPECT_EQ(std::find(exports.procs, exports.procs + exports.count, rank()) !=
+                      exports.procs + exports.count,
+                  asked == "PARTS")
+            << "objects that stay are listed in PARTS alone";
+      }
       EXPECT_EQ(imports.count >= 0, !changes || asked == "ALL" || asked == "IMPORT");
       EXPECT_EQ(exports.count >= 0, !changes || (asked != "NONE" && asked != "IMPORT"));
       if (asked == "ALL") {
@@ -179,6 +185,16 @@ TEST(AttachedLayouts, StayWhereNothingMoves) {
   objects.expect_in(ObjectLayout::cyclic(3));
 }
 
+TEST(AttachedLayouts, AreNotThoseOfPartitionsThatMoveNothing) {
+  if (size() == 1) return;
+  Numbered objects(even_counts(30), "ALL");
+  objects.set("AUTO_MIGRATE", "FALSE");
+  objects.choose(ObjectLayout::cyclic(3));
+  const ZoltanLists lists(objects.zoltan);
+  EXPECT_EQ(lists.code(), ZOLTAN_OK);
+  EXPECT_FALSE(objects.cells.layout().has_value());
+}
+
 TEST(AttachedLayouts, HaveBlocksOfAnySize) {
   std::vector<std::uint64_t> counts(static_cast<std::size_t>(size()), 0);
   counts[0] = 20;  // one block
@@ -266,6 +282,33 @@ TEST(AttachedLayouts, DoNotHideWhatZoltanIsTold) {
   heavy.cells.weights(valet::array_columns(valet::ref(heavy.weight), 1));
   heavy.choose(ObjectLayout::balanced());
   EXPECT_FALSE(heavy.cells.partition() && heavy.cells.layout().has_value());
+}
+
+int objects_of_line(void* data, int* code) {
+  *code = ZOLTAN_OK;
+  return static_cast<int>(static_cast<Numbered*>(data)->cells.count());
+}
+/// Those of the first rank are heavier.
+void list_of_line(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int, float* weights,
+                  int* code) {
+  const Numbered& objects = *static_cast<Numbered*>(data);
+  for (std::uint64_t k = 0; k < objects.cells.count(); ++k) {
+    gids[k] = static_cast<ZOLTAN_ID_TYPE>(objects.number[k]);
+    lids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
+    weights[k] = rank() == 0 ? 3 : 1;
+  }
+  *code = ZOLTAN_OK;
+}
+
+TEST(AttachedLayouts, DoNotHideWhatTheApplicationTells) {
+  if (size() == 1) return;
+  Numbered objects(even_counts(40));
+  Zoltan_Set_Num_Obj_Fn(objects.zoltan, objects_of_line, &objects);
+  Zoltan_Set_Obj_List_Fn(objects.zoltan, list_of_line, &objects);
+  objects.set("OBJ_WEIGHT_DIM", "1");
+  objects.choose(ObjectLayout::balanced());
+  EXPECT_TRUE(objects.cells.partition());
+  EXPECT_TRUE(rank() != 0 || objects.cells.count() < 40);
 }
 
 TEST(AttachedLayouts, AreWhatARebalancerReturnsAndTakes) {

@@ -199,7 +199,6 @@ void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from) {
   if (to == nullptr || from == nullptr || to == from) return;
   HandleState copy = handle_state_of(from);
   copy.report.reset();
-  copy.attached.reset();
   change_handle_state(to, [&](HandleState& own) {
     copy.attached = own.attached;
     own = copy;
