@@ -25,6 +25,10 @@ static Particle* particle = NULL;
 static int part[most];
 static Valet_Attached* attached = NULL;
 
+static int refused(int code, const char* text) {
+  return code == VALET_INVALID_ARGUMENT && strstr(Valet_Error_message(), text) != NULL;
+}
+
 /* Another number for each rank, and a sum that the ranks can share out evenly. */
 static uint64_t count_of(int r) { return 2 * unit * (uint64_t)(r + 1); }
 static uint64_t first_of(int r) { return unit * (uint64_t)r * (uint64_t)(r + 1); }
@@ -124,6 +128,39 @@ static void check_layout(const char* method, uint64_t block, int by_zoltan) {
   for (uint64_t s = 0; s < count; ++s) wrong += particle[s].id != (int64_t)numbers[s];
   require(wrong == 0, "a slot is not that of the layout");
   check_particles(method);
+  end(zoltan);
+}
+
+/* What is dealt is in a layout, which can be forgotten, and told: then it goes on from there. */
+static void check_told_layouts(void) {
+  fill(most);
+  struct Zoltan_Struct* const zoltan = begin("CYCLIC", NULL);
+  Valet_Object_layout layout = {4711, 4711};
+  int is_known = -1;
+  require(Valet_Attached_layout(attached, &is_known, &layout) == VALET_SUCCESS && is_known == 0 &&
+              layout.block_size == 4711,
+          "a layout before the first partition");
+  require(Valet_Attached_partition(attached, NULL, NULL) == VALET_SUCCESS &&
+              Valet_Attached_layout(attached, &is_known, &layout) == VALET_SUCCESS &&
+              is_known == 1 && layout.block_size == 1 && layout.ranks == 0,
+          "the layout of what was dealt");
+  require(Valet_Attached_forget_layout(attached) == VALET_SUCCESS &&
+              Valet_Attached_layout(attached, &is_known, &layout) == VALET_SUCCESS && is_known == 0,
+          "a layout that was forgotten");
+  require(Valet_Attached_set_layout(attached, &layout) == VALET_SUCCESS &&
+              Valet_Set_Param(zoltan, "LB_METHOD", "BLOCK") == ZOLTAN_OK &&
+              Valet_Attached_partition(attached, NULL, NULL) == VALET_SUCCESS,
+          "a partition of what is in a layout");
+  const uint64_t share = all() / (uint64_t)ranks;
+  int wrong = Valet_Attached_count(attached) != share;
+  for (uint64_t s = 0; s < share; ++s)
+    wrong += particle[s].id != (int64_t)(share * (uint64_t)rank + s);
+  require(wrong == 0, "a slot does not follow from the layout that was told");
+  check_particles("particles that were in a layout");
+  layout.ranks = ranks + 1;
+  require(Valet_Attached_set_layout(attached, &layout) == VALET_SUCCESS &&
+              refused(Valet_Attached_partition(attached, NULL, NULL), "but there are"),
+          "a layout of too many ranks is not refused");
   end(zoltan);
 }
 
@@ -304,10 +341,6 @@ static void check_ragged(void) {
   end(zoltan);
 }
 
-static int refused(int code, const char* text) {
-  return code == VALET_INVALID_ARGUMENT && strstr(Valet_Error_message(), text) != NULL;
-}
-
 /* What one rank gives wrongly all ranks refuse, and nothing is attached. */
 static void refuse_attaching(void) {
   struct Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
@@ -351,12 +384,16 @@ static void refuse_attaching(void) {
 static void refuse_handles_and_numbers(void) {
   Valet_Numbers numbers = {particle, 17, 1, 0, slots};
   require(refused(Valet_Attached_partition(NULL, NULL, NULL), "the attached storage is a null") &&
-              Valet_Attached_count(NULL) == 0 && refused(Valet_Attached_set_count(NULL, 1), "null"),
+              Valet_Attached_count(NULL) == 0 &&
+              refused(Valet_Attached_set_count(NULL, 1), "null") &&
+              refused(Valet_Attached_forget_layout(NULL), "the attached storage is a null"),
           "a handle that is NULL is not refused");
   fill(most);
   struct Zoltan_Struct* const zoltan = begin("RCB", NULL);
   require(refused(Valet_Attached_coordinates(attached, &numbers), "unknown type 17") &&
-              refused(Valet_Attached_storage(attached, NULL), "the storage is a null pointer"),
+              refused(Valet_Attached_storage(attached, NULL), "the storage is a null pointer") &&
+              refused(Valet_Attached_set_layout(attached, NULL), "the layout is a null pointer") &&
+              refused(Valet_Attached_layout(attached, &numbers.type, NULL), "place for the layout"),
           "numbers of no type are not refused");
   numbers.type = VALET_NUMBERS_DOUBLE;
   numbers.components = 4;
@@ -425,6 +462,7 @@ int main(int argc, char** argv) {
     check_layout("BLOCK", all() / (uint64_t)ranks, by_zoltan);
     check_layout("CYCLIC", 1, by_zoltan);
   }
+  check_told_layouts();
   check_part_sizes();
   check_weights();
   check_parts();

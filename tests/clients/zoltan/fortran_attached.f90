@@ -138,6 +138,28 @@ contains
     call finish()
   end subroutine
 
+  ! What is dealt is in a layout, which can be forgotten, and told.
+  subroutine check_told_layout()
+    type(Valet_Object_layout) :: layout
+    integer(c_int) :: is_known
+    integer :: s
+    call begin('CYCLIC', slots)
+    call require(Valet_Attached_partition(attached) == VALET_SUCCESS .and. &
+      Valet_Attached_layout(attached, is_known, layout) == VALET_SUCCESS, 'a layout')
+    call require(is_known == 1 .and. layout%block_size == 1 .and. layout%ranks == 0, &
+      'the layout of what was dealt')
+    call require(Valet_Attached_forget_layout(attached) == VALET_SUCCESS .and. &
+      Valet_Attached_layout(attached, is_known, layout) == VALET_SUCCESS .and. is_known == 0, &
+      'a layout that was forgotten')
+    call require(Valet_Attached_set_layout(attached, layout) == VALET_SUCCESS .and. &
+      Valet_Set_Param(zoltan, 'LB_METHOD', 'BLOCK') == 0 .and. &
+      Valet_Attached_partition(attached) == VALET_SUCCESS, 'a layout that is told')
+    call require(all(id(:each) == [(each*rank + s, s=0, each - 1)]), &
+      'the slots that follow from the layout')
+    call check(Valet_Attached_count(attached), 'particles that were in a layout')
+    call finish()
+  end subroutine
+
   subroutine check_weights()
     type(Valet_Attached_options) :: options
     type(Valet_Options), target :: migration
@@ -259,6 +281,7 @@ program fortran_attached
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   call check_layout('BLOCK', int(each, c_int64_t))
   call check_layout('CYCLIC', 1_c_int64_t)
+  call check_told_layout()
   call check_weights()
   call check_growth()
   call check_lists()

@@ -203,6 +203,30 @@ int Valet_Attached_set_count(Valet_Attached* attached, uint64_t count) {
   return guarded([&] { of(attached).attached.count(count); });
 }
 
+int Valet_Attached_layout(const Valet_Attached* attached, int* is_known,
+                          Valet_Object_layout* layout) {
+  return guarded([&] {
+    const auto known = of(attached).attached.layout();
+    require_pointer(is_known, "the place for the answer", "give the address of an int");
+    require_pointer(layout, "the place for the layout",
+                    "give the address of a Valet_Object_layout");
+    *is_known = known ? 1 : 0;
+    if (known) *layout = {known->block_size, known->ranks};
+  });
+}
+
+int Valet_Attached_set_layout(Valet_Attached* attached, const Valet_Object_layout* layout) {
+  return guarded([&] {
+    Attached& told = of(attached).attached;
+    require_pointer(layout, "the layout", "or call Valet_Attached_forget_layout()");
+    told.layout({layout->block_size, layout->ranks});
+  });
+}
+
+int Valet_Attached_forget_layout(Valet_Attached* attached) {
+  return guarded([&] { of(attached).attached.forget_layout(); });
+}
+
 int Valet_Attached_storage(Valet_Attached* attached, const Valet_Storage* storage) {
   return replace(attached, storage);
 }

@@ -10,7 +10,7 @@
 module valet_zoltan
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_funptr, c_int, c_int64_t, &
     c_null_char, c_null_funptr, c_null_ptr, c_ptr, c_size_t, c_sizeof
-  use valet, only: Valet_Options, Valet_Report
+  use valet, only: Valet_Object_layout, Valet_Options, Valet_Report
   implicit none
   private
 
@@ -85,7 +85,8 @@ module valet_zoltan
   public :: Valet_Zoltan_create, Valet_Zoltan_destroy, Valet_Set_Param, Valet_Zoltan_attach, &
     Valet_Zoltan_attach_ragged, Valet_Attached_options_default, Valet_Attached_options_init, &
     Valet_Attached_coordinates, Valet_Attached_weights, Valet_Attached_ids, Valet_Attached_parts, &
-    Valet_Attached_grow, Valet_Attached_count, Valet_Attached_set_count, Valet_Attached_storage, &
+    Valet_Attached_grow, Valet_Attached_count, Valet_Attached_set_count, Valet_Attached_layout, &
+    Valet_Attached_set_layout, Valet_Attached_forget_layout, Valet_Attached_storage, &
     Valet_Attached_storage_ragged, Valet_Attached_partition, Valet_Attached_result, &
     Valet_Attached_detach, Valet_Attached_free, Valet_Rebalance_result_default, &
     Valet_Rebalance_result_init, Valet_Zoltan_list_options_default, &
@@ -192,6 +193,27 @@ module valet_zoltan
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: attached
       integer(c_int64_t), value :: count
+    end function
+
+    integer(c_int) function Valet_Attached_layout(attached, is_known, layout) &
+        bind(C, name="Valet_Attached_layout")
+      import :: c_int, c_ptr, Valet_Object_layout
+      type(c_ptr), value :: attached
+      integer(c_int), intent(inout) :: is_known
+      type(Valet_Object_layout), intent(inout) :: layout
+    end function
+
+    integer(c_int) function Valet_Attached_set_layout(attached, layout) &
+        bind(C, name="Valet_Attached_set_layout")
+      import :: c_int, c_ptr, Valet_Object_layout
+      type(c_ptr), value :: attached
+      type(Valet_Object_layout), intent(in) :: layout
+    end function
+
+    integer(c_int) function Valet_Attached_forget_layout(attached) &
+        bind(C, name="Valet_Attached_forget_layout")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: attached
     end function
 
     integer(c_int) function Valet_Attached_storage(attached, storage) &

@@ -178,6 +178,25 @@ VALET_EXPORT uint64_t Valet_Attached_count(const Valet_Attached* attached);
  * @param count     The number; more than there are slots is reported by the next call.
  * @return VALET_SUCCESS or, on this rank alone, VALET_INVALID_ARGUMENT. */
 VALET_EXPORT int Valet_Attached_set_count(Valet_Attached* attached, uint64_t count);
+/** The layout that the objects are in, as far as is known: valet::zoltan::Attached::layout(). Local.
+ * @param attached  From Valet_Zoltan_attach().
+ * @param is_known  Receives 1 or 0.
+ * @param layout    Receives the layout; unchanged where none is known.
+ * @return VALET_SUCCESS or, on this rank alone, VALET_INVALID_ARGUMENT. */
+VALET_EXPORT int Valet_Attached_layout(const Valet_Attached* attached, int* is_known,
+                                       Valet_Object_layout* layout);
+/** Says which layout the objects are in. Local; the same on all ranks.
+ * @param attached  From Valet_Zoltan_attach().
+ * @param layout    Copied.
+ * @return VALET_SUCCESS or, on this rank alone, VALET_INVALID_ARGUMENT. A count that is not that of
+ *         the layout is reported by the call that partitions. */
+VALET_EXPORT int Valet_Attached_set_layout(Valet_Attached* attached,
+                                           const Valet_Object_layout* layout);
+/** From now on objects are numbered by rank and slot, as after the application itself has put rows
+ * elsewhere. Local; on all ranks.
+ * @param attached  From Valet_Zoltan_attach().
+ * @return VALET_SUCCESS or, on this rank alone, VALET_INVALID_ARGUMENT. */
+VALET_EXPORT int Valet_Attached_forget_layout(Valet_Attached* attached);
 /** Replaces the storage, whose arrays are elsewhere now. Local.
  * @param attached  From Valet_Zoltan_attach().
  * @param storage   Not needed afterwards; its arrays are.
