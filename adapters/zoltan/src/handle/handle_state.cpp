@@ -29,13 +29,14 @@ HandleStates& states() {
 }
 
 /// What Zoltan obeys and does not tell, under the names that are remembered.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> followed_names{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 16> followed_names{
     {{"AUTO_MIGRATE", "AUTO_MIGRATE"},
      {"RETURN_LISTS", "RETURN_LISTS"},
      {"LB_METHOD", "LB_METHOD"},
      {"LB_BLOCK_SIZE", "LB_BLOCK_SIZE"},
      {"IMBALANCE_TOL", "IMBALANCE_TOL"},
      {"OBJ_WEIGHT_DIM", "OBJ_WEIGHT_DIM"},
+     {"EDGE_WEIGHT_DIM", "EDGE_WEIGHT_DIM"},
      {"NUM_GID_ENTRIES", "NUM_GID_ENTRIES"},
      {"NUM_LID_ENTRIES", "NUM_LID_ENTRIES"},
      {"NUM_GLOBAL_PARTS", "NUM_GLOBAL_PARTS"},

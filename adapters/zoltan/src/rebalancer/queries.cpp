@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalancer/queries.hpp"
 
-#include "base/memory_reserve.hpp"
+#include "handle/structure.hpp"
+#include "rebalancer/guarded_queries.hpp"
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <utility>
 
 namespace valet::zoltan {
@@ -86,59 +86,16 @@ void list_of_parts(void* data, int, int words, int count, ZOLTAN_ID_PTR, ZOLTAN_
   *error = ZOLTAN_OK;
 }
 
-/// Calls a function of the application.
-template <class Function, class... Arguments>
-void call_guarded(void* data, int* error, Arguments... arguments) {
-  const GuardedQuery& query = *static_cast<GuardedQuery*>(data);
-  query.objects->failure.attempt(query.name, [&] {
-    const valet::detail::LeaveReserve leave;
-    *error = ZOLTAN_OK;
-    reinterpret_cast<Function*>(query.function)(query.data, arguments..., error);
-    if (*error < 0) throw std::runtime_error("it returned an error");
-  });
+int told_dimensions(void* data, int* error) {
   *error = ZOLTAN_OK;
+  return *static_cast<const int*>(data);
 }
 
-// What a function does not write is zero, or the slot.
-
-void guarded_list(void* data, int gids, int lids, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_PTR local_ids,
-                  int weight_dimensions, float* weights, int* error) {
-  const std::uint64_t count = static_cast<GuardedQuery*>(data)->objects->count;
-  std::fill_n(global_ids, count * static_cast<std::uint64_t>(gids), 0U);
-  for (std::uint64_t k = 0; k < count * static_cast<std::uint64_t>(lids); ++k)
-    local_ids[k] = static_cast<ZOLTAN_ID_TYPE>(k / static_cast<std::uint64_t>(lids));
-  std::fill_n(weights, count * static_cast<std::uint64_t>(weight_dimensions), 0.0F);
-  call_guarded<ZOLTAN_OBJ_LIST_FN>(data, error, gids, lids, global_ids, local_ids,
-                                   weight_dimensions, weights);
-}
-
-void guarded_place(void* data, int gids, int lids, ZOLTAN_ID_PTR global_id, ZOLTAN_ID_PTR local_id,
-                   double* place, int* error) {
-  *place = 0;
-  call_guarded<ZOLTAN_GEOM_FN>(data, error, gids, lids, global_id, local_id, place);
-}
-
-void guarded_places(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR global_ids,
-                    ZOLTAN_ID_PTR local_ids, int dimensions, double* places, int* error) {
-  std::fill_n(places, static_cast<std::size_t>(count) * static_cast<std::size_t>(dimensions), 0.0);
-  call_guarded<ZOLTAN_GEOM_MULTI_FN>(data, error, gids, lids, count, global_ids, local_ids,
-                                     dimensions, places);
-}
-
-struct Found {
-  ZOLTAN_VOID_FN* function = nullptr;
-  void* data = nullptr;
-};
-
-Found registered(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type) {
-  Found found;
-  if (Zoltan_Get_Fn(zoltan, type, &found.function, &found.data) < 0) found.function = nullptr;
-  return found;
-}
-
-template <class Function>
-ZOLTAN_VOID_FN* untyped(Function* function) {
-  return reinterpret_cast<ZOLTAN_VOID_FN*>(function);
+/// Calls what Zoltan would.
+template <class Function, class... Arguments>
+auto call(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type, Arguments... arguments) {
+  const Registered<ZOLTAN_VOID_FN> found = registered(zoltan, type);
+  return reinterpret_cast<Function*>(found.function)(found.data, arguments...);
 }
 
 constexpr std::array queries{std::pair(ZOLTAN_NUM_OBJ_FN_TYPE, "NUM_OBJ"),
@@ -179,7 +136,7 @@ std::string RegisteredQueries::names(std::int64_t all) {
 RegisteredQueries::RegisteredQueries(Zoltan_Struct* zoltan) {
   const auto has = [&](std::size_t k) { return (all >> k & 1) != 0; };
   for (std::size_t k = 0; k < queries.size(); ++k)
-    if (registered(zoltan, queries[k].first).function != nullptr) all |= std::int64_t{1} << k;
+    if (registered(zoltan, queries[k].first).given()) all |= std::int64_t{1} << k;
   count = has(0);
   objects = has(1) || has(2);
   geometry = has(3) || has(4) || has(5);
@@ -188,46 +145,108 @@ RegisteredQueries::RegisteredQueries(Zoltan_Struct* zoltan) {
 }
 
 int RegisteredQueries::count_objects(Zoltan_Struct* zoltan, int& code) {
-  const Found found = registered(zoltan, ZOLTAN_NUM_OBJ_FN_TYPE);
-  return reinterpret_cast<ZOLTAN_NUM_OBJ_FN*>(found.function)(found.data, &code);
+  return call<ZOLTAN_NUM_OBJ_FN>(zoltan, ZOLTAN_NUM_OBJ_FN_TYPE, &code);
 }
 
 Queries::Queries(Zoltan_Struct* zoltan, const Answers& answers)
-    : zoltan_(zoltan), answers_(answers) {
-  const RegisteredQueries application(zoltan);
-  replaced_.reserve(8);
-  guard(ZOLTAN_OBJ_LIST_FN_TYPE, "ZOLTAN_OBJ_LIST_FN", untyped<ZOLTAN_OBJ_LIST_FN>(guarded_list));
-  guard(ZOLTAN_GEOM_FN_TYPE, "ZOLTAN_GEOM_FN", untyped<ZOLTAN_GEOM_FN>(guarded_place));
-  guard(ZOLTAN_GEOM_MULTI_FN_TYPE, "ZOLTAN_GEOM_MULTI_FN",
-        untyped<ZOLTAN_GEOM_MULTI_FN>(guarded_places));
-  if (!application.objects) {
-    set(ZOLTAN_NUM_OBJ_FN_TYPE, untyped<ZOLTAN_NUM_OBJ_FN>(number_of_objects), &answers_);
+    : zoltan_(zoltan), answers_(answers), application_(zoltan) {
+  guarded_.reserve(guards().size());
+  replaced_.reserve(2 * guards().size() + 6);
+  for (const Guard& one : guards()) guard(one);
+  // It was agreed on, or is the caller's.
+  set(ZOLTAN_NUM_OBJ_FN_TYPE, untyped<ZOLTAN_NUM_OBJ_FN>(number_of_objects), &answers_);
+  if (!application_.objects)
     set(ZOLTAN_OBJ_LIST_FN_TYPE, untyped<ZOLTAN_OBJ_LIST_FN>(list_of_objects), &answers_);
-  }
-  if (!application.geometry && answers.weights.objects().coordinates.size > 0) {
+  if (!application_.geometry && answers.weights.objects().coordinates.size > 0) {
     set(ZOLTAN_NUM_GEOM_FN_TYPE, untyped<ZOLTAN_NUM_GEOM_FN>(number_of_coordinates), &answers_);
     set(ZOLTAN_GEOM_MULTI_FN_TYPE, untyped<ZOLTAN_GEOM_MULTI_FN>(list_of_coordinates), &answers_);
   }
-  if (!application.parts && !answers.parts.empty())
+  if (!application_.parts && !answers.parts.empty())
     set(ZOLTAN_PART_MULTI_FN_TYPE, untyped<ZOLTAN_PART_MULTI_FN>(list_of_parts), &answers_);
 }
 
-void Queries::guard(ZOLTAN_FN_TYPE type, const char* name, ZOLTAN_VOID_FN* function) {
-  const Found own = registered(zoltan_, type);
-  if (own.function == nullptr) return;
-  guarded_[guarded_count_] = {&answers_.weights.objects(), name, own.function, own.data};
-  set(type, function, &guarded_[guarded_count_++]);
+void Queries::guard(const Guard& one) {
+  const Registered<ZOLTAN_VOID_FN> own = registered(zoltan_, one.type);
+  const bool is_asked = one.as == one.type || !has(one.as);
+  if (!own.given() || !has(one.needs) || !is_asked) return;
+  guarded_.push_back({zoltan_, &answers_.weights.objects(), one.name, own.function, own.data});
+  replaced_.push_back({one.type, own});
+  set(one.as, one.function, &guarded_.back());
 }
 
 void Queries::set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function, const void* data) {
-  const Found before = registered(zoltan_, type);
-  replaced_.push_back({type, before.function, before.data});
+  replaced_.push_back({type, registered(zoltan_, type)});
   Zoltan_Set_Fn(zoltan_, type, function, const_cast<void*>(data));
 }
 
+std::optional<Diagnostic> Queries::ask_ahead(bool is_graph) {
+  const Objects& objects = answers_.weights.objects();
+  if (application_.geometry && has(ZOLTAN_NUM_GEOM_FN_TYPE)) {
+    int error = ZOLTAN_OK;
+    dimensions_ = call<ZOLTAN_NUM_GEOM_FN>(zoltan_, ZOLTAN_NUM_GEOM_FN_TYPE, &error);
+    set(ZOLTAN_NUM_GEOM_FN_TYPE, untyped<ZOLTAN_NUM_GEOM_FN>(told_dimensions), &dimensions_);
+  }
+  if (is_graph)
+    if (auto lacking = within_memory("what the application tells of objects",
+                                     [&] { read_graph(probe(zoltan_, {}).entries); }))
+      return lacking;
+  return objects.diagnostic();
+}
+
+/// Calls the functions for which there is nothing that Zoltan could be told in place of their
+/// answers: neighbours of an object that has no id are nowhere.
+void Queries::read_graph(const EntryCounts& entries) const {
+  const auto count = static_cast<std::size_t>(answers_.weights.objects().count);
+  const auto gids = static_cast<std::size_t>(entries.gid);
+  const int dimensions = std::max(0, followed_number(zoltan_, "OBJ_WEIGHT_DIM").value_or(0));
+  int error = ZOLTAN_OK;
+  if (application_.objects && count > 0) {
+    std::vector<ZOLTAN_ID_TYPE> global_ids(count * gids);
+    std::vector<ZOLTAN_ID_TYPE> local_ids(count * static_cast<std::size_t>(entries.lid));
+    std::vector<float> weights(count * static_cast<std::size_t>(dimensions));
+    call<ZOLTAN_OBJ_LIST_FN>(zoltan_, ZOLTAN_OBJ_LIST_FN_TYPE, entries.gid, entries.lid,
+                             global_ids.data(), local_ids.data(), dimensions, weights.data(),
+                             &error);
+  }
+  int lists = 0, pins = 0, format = ZOLTAN_COMPRESSED_EDGE;
+  if (has(ZOLTAN_HG_SIZE_CS_FN_TYPE) && has(ZOLTAN_HG_CS_FN_TYPE))
+    call<ZOLTAN_HG_SIZE_CS_FN>(zoltan_, ZOLTAN_HG_SIZE_CS_FN_TYPE, &lists, &pins, &format, &error);
+  if (lists > 0 && pins > 0) {
+    std::vector<ZOLTAN_ID_TYPE> ids(static_cast<std::size_t>(lists) * gids);
+    std::vector<ZOLTAN_ID_TYPE> pin_ids(static_cast<std::size_t>(pins) * gids);
+    std::vector<int> first(static_cast<std::size_t>(lists) + 1);
+    call<ZOLTAN_HG_CS_FN>(zoltan_, ZOLTAN_HG_CS_FN_TYPE, entries.gid, lists, pins, format,
+                          ids.data(), first.data(), pin_ids.data(), &error);
+  }
+  const int edge_weights = std::max(0, followed_number(zoltan_, "EDGE_WEIGHT_DIM").value_or(0));
+  int edges = 0;
+  if (edge_weights > 0 && has(ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE) && has(ZOLTAN_HG_EDGE_WTS_FN_TYPE))
+    call<ZOLTAN_HG_SIZE_EDGE_WTS_FN>(zoltan_, ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE, &edges, &error);
+  if (edges > 0) {
+    const auto told = static_cast<std::size_t>(edges);
+    std::vector<ZOLTAN_ID_TYPE> global_ids(told * gids);
+    std::vector<ZOLTAN_ID_TYPE> local_ids(told * static_cast<std::size_t>(entries.lid));
+    std::vector<float> weights(told * static_cast<std::size_t>(edge_weights));
+    call<ZOLTAN_HG_EDGE_WTS_FN>(zoltan_, ZOLTAN_HG_EDGE_WTS_FN_TYPE, entries.gid, entries.lid,
+                                edges, edge_weights, global_ids.data(), local_ids.data(),
+                                weights.data(), &error);
+  }
+  int fixed = 0;
+  if (has(ZOLTAN_NUM_FIXED_OBJ_FN_TYPE) && has(ZOLTAN_FIXED_OBJ_LIST_FN_TYPE))
+    fixed = call<ZOLTAN_NUM_FIXED_OBJ_FN>(zoltan_, ZOLTAN_NUM_FIXED_OBJ_FN_TYPE, &error);
+  if (fixed > 0) {
+    std::vector<ZOLTAN_ID_TYPE> ids(static_cast<std::size_t>(fixed) * gids);
+    std::vector<int> parts(static_cast<std::size_t>(fixed));
+    call<ZOLTAN_FIXED_OBJ_LIST_FN>(zoltan_, ZOLTAN_FIXED_OBJ_LIST_FN_TYPE, fixed, entries.gid,
+                                   ids.data(), parts.data(), &error);
+  }
+}
+
 Queries::~Queries() {
-  for (const Replaced& each : replaced_)
-    Zoltan_Set_Fn(zoltan_, each.type, each.function, each.data);
+  // Those that were there first come last: to set a function for one object removes that for many,
+  // and the other way round.
+  for (auto one = replaced_.rbegin(); one != replaced_.rend(); ++one)
+    Zoltan_Set_Fn(zoltan_, one->type, one->before.function, one->before.data);
 }
 
 }  // namespace valet::zoltan

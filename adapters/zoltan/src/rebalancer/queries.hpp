@@ -3,13 +3,14 @@
 
 /// What Zoltan asks for, as far as the application has registered no function of its own.
 
+#include "handle/object_ids.hpp"
+#include "rebalancer/guarded_queries.hpp"
 #include "rebalancer/zoltan_weights.hpp"
 
 #include <zoltan.h>
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,39 +42,39 @@ struct Answers {
   std::span<const int> parts;    ///< of each object; empty: rank's own
 };
 
-/// A function of the application. On ranks where it fails Zoltan is not told, because others would
-/// wait for this one; the ranks agree on it when Zoltan has returned.
-struct GuardedQuery {
-  const Objects* objects;
-  const char* name;
-  ZOLTAN_VOID_FN* function;
-  void* data;
-};
-
-/// Stands in for the functions that are missing while it lives, and for the number of objects, and
-/// in front of those for objects and coordinates.
+/// Stands in for the functions that are missing while it lives, for the number of objects, and for
+/// those of the application that may fail.
 class Queries {
  public:
-  /// @param answers  Must outlive this.
   Queries(Zoltan_Struct* zoltan, const Answers& answers);
   Queries(const Queries&) = delete;
   Queries& operator=(const Queries&) = delete;
   ~Queries();
 
+  /// Asks the application what Zoltan must be told the truth about, or ranks would leave it alone:
+  /// the number of coordinates; and for a graph the ids of objects, hyperedges, and what is fixed,
+  /// which are read and forgotten. Local.
+  /// @return What failed, if anything.
+  [[nodiscard]] std::optional<Diagnostic> ask_ahead(bool is_graph);
+  /// The number of coordinates that the application tells; 0: it tells none. After ask_ahead().
+  [[nodiscard]] int dimensions() const { return dimensions_; }
+
  private:
   void set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function, const void* data);
-  void guard(ZOLTAN_FN_TYPE type, const char* name, ZOLTAN_VOID_FN* function);
+  void guard(const Guard& one);
+  [[nodiscard]] bool has(ZOLTAN_FN_TYPE type) const { return registered(zoltan_, type).given(); }
+  void read_graph(const EntryCounts& entries) const;
 
   struct Replaced {
     ZOLTAN_FN_TYPE type;
-    ZOLTAN_VOID_FN* function;
-    void* data;
+    Registered<ZOLTAN_VOID_FN> before;
   };
   Zoltan_Struct* zoltan_;
-  const Answers& answers_;
+  const Answers answers_;
+  const RegisteredQueries application_;
+  int dimensions_ = 0;
   std::vector<Replaced> replaced_;
-  std::array<GuardedQuery, 3> guarded_;
-  std::size_t guarded_count_ = 0;
+  std::vector<GuardedQuery> guarded_;  ///< in place: Zoltan has their addresses
 };
 
 }  // namespace valet::zoltan

@@ -177,12 +177,18 @@ std::optional<Diagnostic> ZoltanPartition::prepare(const PartRanks& part_ranks,
 bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger,
                                 const PartRanks& part_ranks, const rebalance::Units& units,
                                 std::span<int> ranks, std::span<int> parts) {
-  mpi::agree(communicator, prepare(part_ranks, units));
+  std::optional<Diagnostic> mine = prepare(part_ranks, units);
   const bool is_geometric = traits_.basis != Basis::relations && units.objects.coordinates.size > 0;
   weight_dimensions_ = units.weight_dimensions;
   if (units.are_cells) setup_.parts_before = {};  // they are those of objects
   ZoltanWeights weights(units.objects, units.weight_dimensions > 0 ? units.total_weight : 0,
                         is_geometric);
+  Queries queries(zoltan_, {weights, setup_.parts_before});
+  if (!mine) mine = queries.ask_ahead(basis_of(setup_.method) == Basis::relations);
+  mpi::Agreement agreement;
+  agreement.equal({"the number of coordinates that ZOLTAN_NUM_GEOM_FN tells"},
+                  queries.dimensions());
+  agreement.run(communicator, mine);
   if (follows_curve_)
     weights.weigh_end_of_curve(communicator, units.range, part_ranks.count(), setup_.each_object);
   const bool is_safe =
@@ -226,8 +232,6 @@ void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
                           const PartRanks& part_ranks, const ZoltanWeights& weights,
                           std::span<int> ranks, std::span<int> parts) {
   was_asked_ = true;
-  const Answers answers{weights, setup_.parts_before};
-  const Queries queries(zoltan_, answers);
   const std::uint64_t count = weights.objects().count;
   const std::uint64_t bytes = zoltan_bytes(communicator, part_ranks, weights.objects());
   ledger.add(bytes);
