@@ -219,12 +219,12 @@ bool Balancer::order_decides(const Objects& objects) const {
 }
 
 /// Likewise, and the application has told the partitioner no more. [global]
-bool Balancer::goes_by_order(const Objects& objects, bool is_told_more) const {
+bool Balancer::goes_by_order(const Objects& objects, bool may_know_more) const {
   using Asked = OrderRule::Asked;
   if (!order_decides(objects)) return false;
   if (settings.from && settings.order_rule->deals && !has_parts()) return true;
   if (settings.order_rule->asked == Asked::always) return false;
-  return settings.order_rule->asked == Asked::never || !is_told_more;
+  return settings.order_rule->asked == Asked::never || !may_know_more;
 }
 
 /// The partitioner was asked because the application may have told it more. Where it answers what
@@ -274,7 +274,7 @@ void Balancer::write_ranks(Decision& decision) const {
   decision.order.reset();
 }
 
-void Balancer::choose_ranks(const Objects& objects, bool by_order, bool is_told_more,
+void Balancer::choose_ranks(const Objects& objects, bool by_order, bool may_know_more,
                             Decision& decision) const {
   // The high ends of the range of all objects, the low ends negated, and whether some rank wants
   // cells.
@@ -300,7 +300,7 @@ void Balancer::choose_ranks(const Objects& objects, bool by_order, bool is_told_
     std::copy_n(largest.begin(), ends, all.range.high.begin());
     std::transform(largest.begin() + ends, largest.end() - 1, all.range.low.begin(),
                    std::negate<>());
-    ask(objects, all, largest.back() > 0, is_told_more, decision);
+    ask(objects, all, largest.back() > 0, may_know_more, decision);
   }
   if (!has_parts() && partitioner_.traits().knows_weights && decision.warning.empty() &&
       decision.after.weight >
@@ -309,9 +309,9 @@ void Balancer::choose_ranks(const Objects& objects, bool by_order, bool is_told_
   if (!decision.warning.empty()) log(LogLevel::warning, communicator_.rank(), decision.warning);
 }
 
-/// @param is_told_more  Whether some rank's application may have told the partitioner what parts
+/// @param may_know_more  Whether some rank's application may have told the partitioner what parts
 ///                      should have: then who should have how much is not known. [global]
-void Balancer::ask(const Objects& objects, const AllObjects& all, bool by_cells, bool is_told_more,
+void Balancer::ask(const Objects& objects, const AllObjects& all, bool by_cells, bool may_know_more,
                    Decision& decision) const {
   const PartRanks part_ranks(communicator_, decision.ledger, partitioner_.traits().parts);
   if (partitioner_.traits().basis != Basis::coordinates) {
@@ -321,7 +321,7 @@ void Balancer::ask(const Objects& objects, const AllObjects& all, bool by_cells,
     recognise_order(objects, static_cast<std::uint64_t>(all.count), decision);
     return evaluate(objects, decision);
   }
-  const bool is_bounded = !is_told_more && !objects.count_weighs;
+  const bool is_bounded = !may_know_more && !objects.count_weighs;
   CellPartition in_cells(decision.ledger, partitioner_, part_ranks, settings, objects);
   in_cells.run(communicator_, all, by_cells, is_bounded && settings.granularity != 1U,
                decision.ranks, decision.parts);
@@ -394,12 +394,12 @@ void Balancer::partition(Decision& decision) const {
   {  // What columns are staged in ends here, before blocks move.
     Objects objects;
     objects.count = decision.count;
-    const bool is_told_more =
-        look_at_objects(objects, decision, partitioner_.traits().is_told_more);
+    const bool may_know_more =
+        look_at_objects(objects, decision, partitioner_.traits().may_know_more);
     const Staging staging(decision.ledger, objects);
-    const bool by_order = goes_by_order(objects, is_told_more);
+    const bool by_order = goes_by_order(objects, may_know_more);
     if (!by_order) allocate(decision);
-    choose_ranks(objects, by_order, is_told_more, decision);
+    choose_ranks(objects, by_order, may_know_more, decision);
   }
   decision.partition_seconds = mpi::now() - start;
 }

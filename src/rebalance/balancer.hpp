@@ -70,12 +70,12 @@ class VALET_EXPORT Balancer {
  private:
   bool look_at_objects(Objects& objects, Decision& decision, bool flag) const;
   void allocate(Decision& decision) const;
-  void choose_ranks(const Objects& objects, bool by_order, bool is_told_more,
+  void choose_ranks(const Objects& objects, bool by_order, bool may_know_more,
                     Decision& decision) const;
-  void ask(const Objects& objects, const AllObjects& all, bool by_cells, bool is_told_more,
+  void ask(const Objects& objects, const AllObjects& all, bool by_cells, bool may_know_more,
            Decision& decision) const;
   [[nodiscard]] bool order_decides(const Objects& objects) const;
-  [[nodiscard]] bool goes_by_order(const Objects& objects, bool is_told_more) const;
+  [[nodiscard]] bool goes_by_order(const Objects& objects, bool may_know_more) const;
   void recognise_order(const Objects& objects, std::uint64_t all, Decision& decision) const;
   [[nodiscard]] bool follows_order(const Decision& decision) const;
   void evaluate(const Objects& objects, Decision& decision) const;

@@ -22,9 +22,9 @@ namespace valet::rebalance {
 /// What a partition is where it follows from the order of the objects.
 struct OrderRule {
   enum class Asked {
-    never,               ///< there is no partitioner for it
-    if_it_is_told_more,  ///< see PartitionerTraits::is_told_more
-    always,              ///< the partitioner has been told more
+    never,                ///< there is no partitioner for it
+    if_it_may_know_more,  ///< see PartitionerTraits::may_know_more
+    always,               ///< the partitioner has been told more
   };
   Asked asked = Asked::never;    ///< when the partitioner is asked nevertheless
   bool deals = false;            ///< blocks to the ranks in turn; or one run each, without weights

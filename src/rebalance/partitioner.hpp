@@ -58,7 +58,7 @@ struct PartitionerTraits {
   PartCounts parts = {};                   ///< otherwise there is one for each rank
   std::uint64_t largest_id = std::numeric_limits<std::uint32_t>::max();
   std::string one_weight = {};  ///< why it cannot balance counts as a second weight; empty: it can
-  bool is_told_more = false;    ///< the application may have told it what is not here [local]
+  bool may_know_more = false;   ///< the application may have told it what is not here [local]
   bool knows_weights = true;    ///< false: the application tells it weights that are not here
 };
 

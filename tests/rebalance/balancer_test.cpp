@@ -158,17 +158,17 @@ int dealt_rank(const LineOfObjects& objects, std::uint64_t slot) {
 
 TEST(Balancer, LetsTheOrderDecideUnlessMoreIsKnown) {
   using Asked = OrderRule::Asked;
-  for (const Asked asked : {Asked::never, Asked::if_it_is_told_more, Asked::always})
-    for (const bool is_told_more : {false, true}) {
+  for (const Asked asked : {Asked::never, Asked::if_it_may_know_more, Asked::always})
+    for (const bool may_know_more : {false, true}) {
       LineOfObjects objects = uneven_line(100);
       ByFunction dealer([&](std::uint64_t slot) { return dealt_rank(objects, slot); });
       dealer.traits().basis = rebalance::Basis::order;
-      dealer.traits().is_told_more = is_told_more && rank() == size() - 1;
+      dealer.traits().may_know_more = may_know_more && rank() == size() - 1;
       rebalance::Settings settings = verified();
       settings.order_rule = {asked, true, 4};
       Rebalancing rebalancing(dealer, settings);
       const RebalanceResult result = rebalancing.run(objects);
-      const bool expected = asked == Asked::always || (asked != Asked::never && is_told_more);
+      const bool expected = asked == Asked::always || (asked != Asked::never && may_know_more);
       EXPECT_EQ(dealer.calls, expected ? 1 : 0);
       EXPECT_EQ(dealer.coordinates_seen, 0U);
       EXPECT_TRUE(result.report.plan_from_layout);  // the answer is recognised where it was asked
@@ -183,7 +183,7 @@ TEST(Balancer, AsksWhereWeightsMatterForTheOrder) {
   LineOfObjects objects = uneven_line(100);
   ByFunction stays([](std::uint64_t) { return rank(); });
   rebalance::Settings settings = verified();
-  settings.order_rule = {OrderRule::Asked::if_it_is_told_more, false, 1};
+  settings.order_rule = {OrderRule::Asked::if_it_may_know_more, false, 1};
   Rebalancing rebalancing(stays, settings);
   const RebalanceResult result = rebalancing.run(objects);
   EXPECT_EQ(stays.calls, 1);

@@ -52,8 +52,8 @@ PartitionSetup setup_of(Zoltan_Struct* zoltan, bool is_in_front) {
                          ? static_cast<std::uint64_t>(
                                std::max(1, followed_number(zoltan, "LB_BLOCK_SIZE").value_or(1)))
                          : 1;
-  setup.is_told_more = !is_in_front || followed_parameter(zoltan, "PART_SIZES").has_value() ||
-                       RegisteredQueries(zoltan).fixed;
+  setup.may_know_more = !is_in_front || followed_parameter(zoltan, "PART_SIZES").has_value() ||
+                        RegisteredQueries(zoltan).fixed;
   setup.parts.global = followed_number(zoltan, "NUM_GLOBAL_PARTS");
   setup.parts.local = followed_number(zoltan, "NUM_LOCAL_PARTS");
   setup.parts.are_given = setup.parts.global || setup.parts.local;

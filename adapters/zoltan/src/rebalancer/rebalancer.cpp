@@ -100,7 +100,7 @@ void Rebalancer::from(const std::optional<ObjectLayout>& layout) {
 }
 void Rebalancer::balance_count(bool balance) { state_->balancer.settings.balance_count = balance; }
 Zoltan_Struct* Rebalancer::handle() const {
-  state_->zoltan.is_told_more();
+  state_->zoltan.may_know_more();
   return state_->structure.get();
 }
 

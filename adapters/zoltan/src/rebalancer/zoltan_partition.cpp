@@ -125,7 +125,7 @@ std::optional<rebalance::OrderRule> order_rule_of(const PartitionSetup& setup,
   if (basis_of(setup.method) != Basis::order || setup.method == "RANDOM") return std::nullopt;
   return OrderRule{setup.is_own_order() ? OrderRule::Asked::never
                    : has_parameters     ? OrderRule::Asked::always
-                                        : OrderRule::Asked::if_it_is_told_more,
+                                        : OrderRule::Asked::if_it_may_know_more,
                    setup.deals_blocks(), setup.block_size};
 }
 
@@ -146,7 +146,7 @@ ZoltanPartition::ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup)
   if (setup_.method != "RCB")
     traits_.one_weight =
         "balance_count needs the method RCB: " + setup_.method + " balances one weight only";
-  traits_.is_told_more = setup_.is_told_more;
+  traits_.may_know_more = setup_.may_know_more;
   traits_.knows_weights = !setup_.tells_objects;
 }
 

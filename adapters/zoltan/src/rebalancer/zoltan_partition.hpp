@@ -27,7 +27,7 @@ struct PartitionSetup {
   bool each_object = false;         ///< objects are given as they are, for Zoltan's own partition
   bool keeps_planes = false;        ///< RCB_RECTILINEAR_BLOCKS
   bool reduces_dimensions = false;  ///< REDUCE_DIMENSIONS
-  bool is_told_more = false;        ///< as PartitionerTraits has it [local]
+  bool may_know_more = false;       ///< as PartitionerTraits has it [local]
   bool tells_objects = false;       ///< the application answers queries for objects
   bool tells_geometry = false;      ///< likewise for coordinates
   rebalance::PartCounts parts = {};
@@ -62,7 +62,7 @@ class ZoltanPartition final : public rebalance::Partitioner {
   ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup);
 
   [[nodiscard]] const rebalance::PartitionerTraits& traits() const override { return traits_; }
-  void is_told_more() { traits_.is_told_more = true; }
+  void may_know_more() { traits_.may_know_more = true; }
   void each_object(bool each) { setup_.each_object = each; }
   /// Whether Zoltan has partitioned.
   [[nodiscard]] bool was_asked() const { return was_asked_; }
