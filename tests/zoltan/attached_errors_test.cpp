@@ -220,7 +220,47 @@ TEST(AttachedErrors, RepairChangesNoLists) {
   line.set("RETURN_LISTS", "ALL");
   line.set("MIGRATE_WHEN_INFEASIBLE", "REPAIR");
   expect_fatal(line, {"what lists say", "RETURN_LISTS NONE"}, [&] { return line.lb_partition(); });
-  EXPECT_TRUE(line.is_untouched());
+  expect_fatal(line, {"what lists say", "REFUSE or GROW"}, [&] { return line.migrate_on(); });
+}
+
+/// Set for all structures or in the environment, it may be for others.
+TEST(AttachedErrors, WhatIsSetForOtherStructuresTooIsLeftOut) {
+  for (const bool repairs : {false, true}) {
+    AttachedLine line;
+    line.attach();
+    const char* const name = repairs ? "MIGRATE_WHEN_INFEASIBLE" : "MIGRATE_GRANULARITY";
+    const char* const value = repairs ? "REPAIR" : "8";
+    Zoltan_Set_Param(nullptr, name, value);
+    line.set("AUTO_MIGRATE", "1");
+    line.set("RETURN_LISTS", "ALL");
+    line.set("MIGRATE_VERBOSE", "1");
+    EXPECT_TRUE(all_ranks(line.lb_partition() == ZOLTAN_OK)) << line.printed;
+    if (rank() == 0 && size() > 1)
+      expect_words(line.printed, {std::string("; ignores ") + name + " = " + value});
+    EXPECT_TRUE(!repairs || all_ranks(line.migrate_on() == ZOLTAN_OK)) << line.printed;
+    EXPECT_TRUE(line.is_whole());
+    Zoltan_Set_Param(nullptr, name, "DEFAULT");
+  }
+}
+
+TEST(AttachedErrors, ObjectsThatTheApplicationTellsAreInNoCells) {
+  AttachedLine line;
+  line.attach();
+  PackedObjects told;
+  told.ids.resize(AttachedLine::each);
+  std::iota(told.ids.begin(), told.ids.end(), 0U);  // slots
+  told.register_with(line.zoltan);
+  line.set("MIGRATE_GRANULARITY", "8");
+  expect_refused(line, ErrorCode::invalid_argument,
+                 {"MIGRATE_GRANULARITY is 8", "functions of the application", "leave it out"});
+  line.set("MIGRATE_GRANULARITY", "DEFAULT");
+  Zoltan_Set_Param(nullptr, "MIGRATE_GRANULARITY", "8");
+  line.set("MIGRATE_VERBOSE", "1");
+  line.set("RETURN_LISTS", "NONE");
+  EXPECT_TRUE(all_ranks(line.lb_partition() == ZOLTAN_OK)) << line.printed;
+  if (rank() == 0 && size() > 1) expect_words(line.printed, {"; ignores MIGRATE_GRANULARITY = 8"});
+  EXPECT_TRUE(line.is_whole());
+  Zoltan_Set_Param(nullptr, "MIGRATE_GRANULARITY", "DEFAULT");
 }
 
 TEST(AttachedErrors, RepairCountsNoBytes) {
@@ -232,8 +272,8 @@ TEST(AttachedErrors, RepairCountsNoBytes) {
       RaggedStorage({ragged_field(std::span(arena), std::span(lengths))}, {field(line.place)}));
   line.attached->coordinates(array_columns(valet::ref(line.place), 1));
   line.set("MIGRATE_WHEN_INFEASIBLE", "REPAIR");
-  if (size() == 1) return;
-  expect_refused(line, ErrorCode::invalid_argument, {"repair", "no bytes", "refuse or grow"});
+  expect_refused(line, ErrorCode::invalid_argument,
+                 {"REPAIR counts slots and no bytes", "REFUSE or GROW"});
 }
 
 TEST(AttachedErrors, WeightsAreThoseOfTheParameter) {
@@ -270,12 +310,10 @@ TEST(AttachedErrors, RanksSetAndRegisterTheSame) {
        {std::tuple("LB_METHOD", "HSFC", "DEFAULT"), std::tuple("AUTO_MIGRATE", "0", "1"),
         std::tuple("RETURN_LISTS", "NONE", "DEFAULT"), std::tuple("OBJ_WEIGHT_DIM", "0", "DEFAULT"),
         std::tuple("IMBALANCE_TOL", "1.25", "DEFAULT"), std::tuple("KEEP_CUTS", "1", "DEFAULT"),
-        std::tuple("NUM_GID_ENTRIES", "3", "DEFAULT"), std::tuple("MIGRATE_ORDER", "STABLE", "any"),
-        std::tuple("MIGRATE_GRANULARITY", "1", "0"),
-        std::tuple("MIGRATE_WHEN_INFEASIBLE", "GROW", "REFUSE")}) {
-    const std::string shown = std::string(name) == "MIGRATE_ORDER" ? "stable" : value;
-    refused(name, shown, others, [&](AttachedLine& line) { line.set(name, value); });
-  }
+        std::tuple("NUM_GID_ENTRIES", "3", "DEFAULT")})
+    refused(name, value, others, [&](AttachedLine& line) { line.set(name, value); });
+  refused("migration.order", "stable", "any",
+          [](AttachedLine& line) { line.set("MIGRATE_ORDER", "STABLE"); });
   refused("whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", "yes", "no",
           [](AttachedLine& line) { line.set("NUM_GLOBAL_PARTS", "9"); });
   refused("which query functions are registered", "GEOM_MULTI", "none", [](AttachedLine& line) {
@@ -298,6 +336,12 @@ TEST(AttachedErrors, MethodsOfMigrationAreTheSame) {
   line.attach();
   line.set("MIGRATE_METHOD", is_odd() ? "PHASED" : "STREAM");
   expect_all_refused(line, ErrorCode::invalid_argument, {"method differs", "phased on rank"});
+  if (is_odd()) line.set("MIGRATE_WHEN_INFEASIBLE", "REPAIR");
+  expect_refused(line, ErrorCode::invalid_argument,
+                 {"when_infeasible differs", "repair on rank", "refuse on rank"});
+  line.set("MIGRATE_WHEN_INFEASIBLE", "DEFAULT");
+  if (is_odd()) line.set("MIGRATE_GRANULARITY", "1");
+  expect_refused(line, ErrorCode::invalid_argument, {"granularity differs", "1 on rank"});
 }
 
 /// Exports of the odd rank, one of which is bent.

@@ -81,11 +81,6 @@ const char* function_for_packing(Zoltan_Struct* zoltan) {
   return nullptr;
 }
 
-std::string name_of_choice(std::int64_t when_infeasible) {
-  constexpr std::array names{"REFUSE", "REPAIR", "GROW"};
-  return names[static_cast<std::size_t>(when_infeasible)];
-}
-
 /// Runs a function of the application. @return What it throws, as an error of all ranks.
 template <class Function>
 std::optional<Diagnostic> failure_of(const char* name, Function&& function) {
@@ -112,14 +107,42 @@ AttachedCall::AttachedCall(AttachedState& state) : state_(state), count_before_(
                               "do that when the call has returned"};
     throw Error(state.misuse->code, state.misuse->text);
   }
-  parameters_ = parameters_of_storage(state.zoltan, state.options.migration,
-                                      state.options.granularity, state.options.when_infeasible);
+  parameters_ = find_parameters(Reach::all_structures);
   setup_ = setup_of(state.zoltan, state.is_in_front);
   state.misuse.reset();
   state.is_in_call = true;
 }
 
 AttachedCall::~AttachedCall() { state_.is_in_call = false; }
+
+MigrationParameters AttachedCall::find_parameters(Reach reach) const {
+  const AttachedOptions& options = state_.options;
+  return parameters_of_storage(state_.zoltan, options.migration, options.granularity,
+                               options.when_infeasible, reach);
+}
+
+// What this call cannot obey is an error where it was asked for this storage itself. It may be for
+// other structures otherwise, and is left out.
+
+std::optional<Diagnostic> AttachedCall::leave_repair_out(const char* why) {
+  if (parameters_.when_infeasible != WhenInfeasible::repair) return std::nullopt;
+  if (find_parameters(Reach::this_structure).when_infeasible == WhenInfeasible::repair)
+    return invalid("MIGRATE_WHEN_INFEASIBLE REPAIR ", why);
+  parameters_.when_infeasible = WhenInfeasible::refuse;
+  left_out_ = "MIGRATE_WHEN_INFEASIBLE = REPAIR";
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> AttachedCall::leave_cells_out(const char* why) {
+  const std::uint64_t granularity = parameters_.granularity.value_or(1);
+  if (granularity == 1) return std::nullopt;
+  if (find_parameters(Reach::this_structure).granularity == granularity)
+    return invalid("MIGRATE_GRANULARITY is ", granularity, ", but ", why);
+  parameters_.granularity.reset();
+  left_out_.append(left_out_.empty() ? "" : " and ")
+      .append("MIGRATE_GRANULARITY = " + std::to_string(granularity));
+  return std::nullopt;
+}
 
 std::optional<Diagnostic> AttachedCall::check_storage() const {
   return std::visit(
@@ -147,7 +170,7 @@ std::uint64_t AttachedCall::slots() const {
 }
 
 /// What all calls ask of the attached storage and its structure.
-std::optional<Diagnostic> AttachedCall::check() const {
+std::optional<Diagnostic> AttachedCall::check() {
   if (state_.is_ended)
     return invalid(
         "the storage that was attached to this Zoltan_Struct has ended; attach other storage, or "
@@ -166,11 +189,16 @@ std::optional<Diagnostic> AttachedCall::check() const {
     return invalid("NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS is ",
                    std::min(setup_.parts.global.value_or(1), setup_.parts.local.value_or(1)),
                    "; give whole numbers, at least 1 and 0");
-  if ((moves_parts() || (lists_ && state_.parts)) &&
-      parameters_.when_infeasible == WhenInfeasible::repair)
-    return invalid(
-        "MIGRATE_WHEN_INFEASIBLE REPAIR changes ranks and not parts; take REFUSE or "
-        "GROW where parts are not ranks");
+  if (lists_)
+    if (auto found = leave_repair_out("changes what lists say; take REFUSE or GROW")) return found;
+  if (moves_parts())
+    if (auto found = leave_repair_out(
+            "changes ranks and not parts; take REFUSE or GROW where parts are not ranks"))
+      return found;
+  if (std::holds_alternative<RaggedStorage>(state_.storage))
+    if (auto found = leave_repair_out(
+            "counts slots and no bytes; take REFUSE or GROW for blocks of different sizes"))
+      return found;
   return check_count();
 }
 
@@ -203,17 +231,7 @@ std::optional<Diagnostic> AttachedCall::check_weights() const {
                  " weights are attached; give weights(), or leave it out");
 }
 
-std::optional<Diagnostic> AttachedCall::check_parts(std::span<const int> parts,
-                                                    const std::string& whose) const {
-  const auto found =
-      std::ranges::find_if_not(parts, [&](int part) { return part >= 0 && part < part_count_; });
-  if (found == parts.end()) return std::nullopt;
-  return invalid(whose, found - parts.begin(), " is in part ", *found,
-                 ", but there are parts 0 to ", part_count_ - 1,
-                 "; set NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS");
-}
-
-std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way, bool each) const {
+std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way, bool one_by_one) {
   if (way.wrong) return way.wrong;
   if (auto diagnostic = check()) return diagnostic;
   if (auto diagnostic = check_weights()) return diagnostic;
@@ -225,13 +243,19 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
     return invalid(
         "RETURN_LISTS CANDIDATE_LISTS says nothing about attached storage; ask for ALL, "
         "IMPORT, EXPORT, PARTS or NONE");
-  if (way.gives_lists() && way.moves && parameters_.when_infeasible == WhenInfeasible::repair)
-    return invalid(
-        "MIGRATE_WHEN_INFEASIBLE REPAIR changes what lists say; set RETURN_LISTS NONE, or "
-        "take REFUSE or GROW");
-  if (each && way.moves && parameters_.granularity.value_or(1) > 1)
-    return invalid("MIGRATE_GRANULARITY is ", *parameters_.granularity,
-                   ", but lists have each object by itself; set RETURN_LISTS NONE for cells");
+  if (way.gives_lists() && way.moves)
+    if (auto found = leave_repair_out(
+            "changes what lists say; set RETURN_LISTS NONE, or take REFUSE or GROW"))
+      return found;
+  if (one_by_one && way.moves)
+    if (auto found =
+            leave_cells_out("lists have each object by itself; set RETURN_LISTS NONE for cells"))
+      return found;
+  if (answers_for_objects_ && way.moves)
+    if (auto found = leave_cells_out(
+            "query functions of the application name single objects, which are then in no cells; "
+            "remove those functions, or leave it out"))
+      return found;
   if (is_of_relations(setup_.method) && !setup_.tells_objects && !state_.sources.ids)
     return invalid("LB_METHOD ", setup_.method,
                    " needs ids, by which the application names neighbours; give ids()");
@@ -263,11 +287,6 @@ void AttachedCall::join(mpi::Agreement& agreement) {
   agreement.equal({"whether parts() are given", mpi::yes_or_no}, state_.parts != nullptr);
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
                   setup_.parts.are_given);
-  const char* const remedy = "set the same on all ranks";
-  agreement.equal({"MIGRATE_WHEN_INFEASIBLE", name_of_choice, remedy}, parameters_.when_infeasible);
-  agreement.equal({"MIGRATE_ORDER", mpi::name_of<Order>, remedy}, parameters_.options.order);
-  agreement.equal({.name = "MIGRATE_GRANULARITY", .remedy = remedy},
-                  parameters_.granularity.value_or(0));
 }
 
 /// What must be the same on all ranks where Zoltan partitions.
@@ -283,15 +302,6 @@ void AttachedCall::join_zoltans(mpi::Agreement& agreement, std::int64_t queries)
 /// A rank whose count has changed is in no layout, and then no rank is.
 void AttachedCall::forget_layout_of_other_counts() {
   if (std::exchange(state_.count_has_changed, false)) state_.layout.reset();
-}
-
-/// How many parts there are. Collective.
-void AttachedCall::find_part_count() {
-  Ledger ledger;
-  part_count_ = rebalance::PartRanks(channel(), ledger, setup_.parts).count();
-  if (part_count_ < 1)
-    throw Error(ErrorCode::invalid_argument,
-                "NUM_LOCAL_PARTS is 0 on all ranks; give one of them a part");
 }
 
 /// What a callback did that it must not.
@@ -315,7 +325,7 @@ void AttachedCall::stage(std::optional<Diagnostic> diagnostic) {
   agreement.run(channel(), diagnostic);
 }
 
-void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
+void AttachedCall::agree_on_partition(const PartitionWay& way, bool one_by_one) {
   const RegisteredQueries application(state_.zoltan);
   setup_.tells_objects = application.objects;
   setup_.tells_geometry = application.geometry;
@@ -325,17 +335,14 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool each) {
   join(agreement);
   join_zoltans(agreement, application.all);
   agreement.equal({"whether objects are moved", mpi::yes_or_no}, way.moves);
-  if (!mine) mine = check_partition(way, each);
+  if (!mine) mine = check_partition(way, one_by_one);
   agreement.run(channel(), mine ? mine : misuse());
   forget_layout_of_other_counts();
   if (!state_.has_whole_reductions)
     if (auto found = check_whole_reductions(channel())) mpi::agree(channel(), found);
   state_.has_whole_reductions = true;
-  find_part_count();
-  if (!moves_parts()) return;
-  const auto of_objects = parts_.first(static_cast<std::size_t>(state_.count));
-  if (!application.parts) setup_.parts_before = of_objects;
-  mpi::agree(channel(), check_parts(of_objects, "the object in slot "));
+  if (moves_parts() && !application.parts)
+    setup_.parts_before = parts_.first(static_cast<std::size_t>(state_.count));
 }
 
 void AttachedCall::agree_on_lists(const MigrationList& leading) {
@@ -346,11 +353,12 @@ void AttachedCall::agree_on_lists(const MigrationList& leading) {
   if (!mine) mine = check();
   agreement.run(channel(), mine ? mine : misuse());
   forget_layout_of_other_counts();
-  find_part_count();
   std::span<const int> listed;
   if (leading.parts != nullptr && leading.count > 0)
     listed = {leading.parts, static_cast<std::size_t>(leading.count)};
-  mpi::agree(channel(), check_parts(listed, "the object at place "));
+  Ledger ledger;
+  const int parts = rebalance::PartRanks(channel(), ledger, setup_.parts).count();
+  mpi::agree(channel(), check_parts(listed, parts, "the object at place "));
 }
 
 rebalance::Settings AttachedCall::settings(bool each_object) {

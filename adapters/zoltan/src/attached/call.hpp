@@ -42,14 +42,16 @@ class AttachedCall {
   [[nodiscard]] const mpi::Channel& channel() const { return *state_.channel; }
   [[nodiscard]] const Stages& stages() const { return stages_; }
   [[nodiscard]] const MigrationParameters& parameters() const { return parameters_; }
+  /// Parameters for all structures, or of the environment, that this call cannot obey.
+  [[nodiscard]] const std::string& left_out() const { return left_out_; }
   [[nodiscard]] const PartitionSetup& setup() const { return setup_; }
   /// Whether the application answers queries about single objects, so that these cannot be given to
   /// Zoltan in cells. After agree_on_partition().
   [[nodiscard]] bool answers_for_objects() const { return answers_for_objects_; }
 
   /// What all ranks must know of each other. Collective.
-  /// @param each  Objects are given one by one.
-  void agree_on_partition(const PartitionWay& way, bool each);
+  /// @param one_by_one  How objects are given, whatever the parameters say.
+  void agree_on_partition(const PartitionWay& way, bool one_by_one);
   void agree_on_lists(const MigrationList& leading);
   void agree(std::optional<Diagnostic> mine);
 
@@ -77,27 +79,27 @@ class AttachedCall {
   void write_ranks_as_parts() const;
 
  private:
-  [[nodiscard]] std::optional<Diagnostic> check() const;
-  [[nodiscard]] std::optional<Diagnostic> check_partition(const PartitionWay& way, bool each) const;
+  [[nodiscard]] std::optional<Diagnostic> check();
+  [[nodiscard]] std::optional<Diagnostic> check_partition(const PartitionWay& way, bool one_by_one);
+  [[nodiscard]] MigrationParameters find_parameters(Reach reach) const;
+  [[nodiscard]] std::optional<Diagnostic> leave_repair_out(const char* why);
+  [[nodiscard]] std::optional<Diagnostic> leave_cells_out(const char* why);
   [[nodiscard]] std::optional<Diagnostic> check_storage() const;
   [[nodiscard]] std::optional<Diagnostic> check_count() const;
   [[nodiscard]] std::optional<Diagnostic> misuse() const;
   [[nodiscard]] std::optional<Diagnostic> check_parts_size() const;
   [[nodiscard]] std::optional<Diagnostic> check_weights() const;
-  [[nodiscard]] std::optional<Diagnostic> check_parts(std::span<const int> parts,
-                                                      const std::string& whose) const;
   void join_stages(mpi::Agreement& agreement);
   void join(mpi::Agreement& agreement);
   void forget_layout_of_other_counts();
   void join_zoltans(mpi::Agreement& agreement, std::int64_t queries) const;
-  void find_part_count();
   void look_again_in_growth();
 
   AttachedState& state_;
   MigrationParameters parameters_;
   PartitionSetup setup_;
   Stages stages_;
-  int part_count_ = 1;
+  std::string left_out_;
   std::span<int> parts_;
   bool answers_for_objects_ = false;
   bool lists_ = false;  ///< lists say what moves

@@ -22,25 +22,42 @@
 namespace valet::zoltan {
 namespace {
 
-/// Moves the objects of a decision, with their parts. What went before is undone if nothing moved.
+/// Moves the objects of a decision, with their parts.
 class Move {
  public:
   Move(AttachedCall& call, StageCallbacks& callbacks, const MigrationList& imports,
        const MigrationList& exports)
       : call_(call), callbacks_(callbacks), imports_(imports), exports_(exports) {}
 
-  /// @param balancer  Gets what to do before a byte moves.
-  /// @param prepare   Called when PRE_MIGRATE has run: makes the decision ready.
-  template <class Prepare>
-  void run(rebalance::Balancer& balancer, rebalance::Decision& decision, Prepare&& prepare) {
-    if (call_.stages().pre) call_.stage(callbacks_.pre(imports_, exports_));
-    prepare();
+  /// @param balancer   Gets what to do before a byte moves.
+  /// @param prepare    Called when PRE_MIGRATE has run: makes the decision ready.
+  /// @param take_back  Called where it failed and nothing has moved, when the parts, which growth
+  /// may
+  ///                   have moved, are at hand again.
+  template <class Prepare, class TakeBack>
+  void run(rebalance::Balancer& balancer, rebalance::Decision& decision, Prepare&& prepare,
+           TakeBack&& take_back) {
+    try {
+      if (call_.stages().pre) call_.stage(callbacks_.pre(imports_, exports_));
+      prepare();
+      move(balancer, decision);
+    } catch (const Error& error) {
+      if ((!is_moving_ || has_moved_nothing(error.code())) && !call_.read_parts()) take_back();
+      throw;
+    }
+  }
+  void finish() {
+    if (call_.stages().post) call_.stage(callbacks_.post(imports_, exports_));
+  }
+
+ private:
+  void move(rebalance::Balancer& balancer, rebalance::Decision& decision) {
     balancer.settings.before_move = [this] {
       if (call_.stages().mid) call_.stage(callbacks_.mid(imports_, exports_));
       is_moving_ = true;
       call_.state().layout.reset();
     };
-    say_who_moves(call_.state().zoltan, call_.parameters(), ObjectKind::storage);
+    say_who_moves(call_.state().zoltan, call_.parameters(), ObjectKind::storage, call_.left_out());
     RebalanceResult result = std::visit(
         [&](const auto& storage) {
           return balancer.settle(decision, joined(storage, call_.fields_along()));
@@ -52,15 +69,7 @@ class Move {
       append_report(call_.channel().get(), call_.parameters().report, result.report);
     call_.state().result = std::move(result);
   }
-  /// Whether the data is as it was when such an error was thrown.
-  [[nodiscard]] bool left_all_in_place(ErrorCode code) const {
-    return !is_moving_ || has_moved_nothing(code);
-  }
-  void finish() {
-    if (call_.stages().post) call_.stage(callbacks_.post(imports_, exports_));
-  }
 
- private:
   AttachedCall& call_;
   StageCallbacks& callbacks_;
   MigrationList imports_, exports_;
@@ -83,6 +92,51 @@ class NoPartitioner final : public rebalance::Partitioner {
 
  private:
   rebalance::PartitionerTraits traits_;
+};
+
+/// The lists of the user as destinations of the objects.
+class Listed {
+ public:
+  /// Local. @param entries  Of ids in the lists.
+  Listed(AttachedCall& call, const UserLists& user, const EntryCounts& entries)
+      : call_(call),
+        lists_{entries.gid, entries.lid, as_given(user.imports), as_given(user.exports)},
+        occupied_(call.state().count) {}
+
+  /// Gives the objects their parts, and the decision their ranks. Collective. @throws Error on all
+  /// ranks alike.
+  void read(rebalance::Decision& decision) {
+    options_.parts = call_.parts();
+    reading_.emplace(ListCall{.entries = {lists_.gid_entries, lists_.lid_entries},
+                              .rank = call_.channel().rank(),
+                              .ranks = call_.channel().size(),
+                              .occupied = occupied_,
+                              .slots = call_.slots(),
+                              .options = options_});
+    map_.emplace(decision.ledger, *reading_);
+    read_lists(call_.channel(), decision.ledger, lists_, *reading_, *map_);
+    has_given_parts_ = true;
+    decision.ranks = map_->take();
+  }
+  /// Gives them those that they had. Local.
+  void restore_parts() {
+    if (!has_given_parts_) return;
+    options_.parts = call_.parts();
+    map_->restore_parts();
+  }
+
+ private:
+  static PartitionList as_given(const MigrationList& list) {
+    return {list.count, list.ids.gids, list.ids.lids, list.procs, list.parts};
+  }
+
+  AttachedCall& call_;
+  const PartitionLists lists_;
+  const Occupied occupied_;
+  ListOptions options_;
+  std::optional<ListCall> reading_;
+  std::optional<SlotMap> map_;
+  bool has_given_parts_ = false;
 };
 
 /// Gives the parts of a partition to the objects, or takes them back if these have not moved.
@@ -112,14 +166,15 @@ void give_entries_back(AttachedState& state) {
 }
 
 /// How Zoltan is to be asked, which puts its lists into `lists` where some are wanted.
-PartitionSetup setup_for(AttachedCall& call, const PartitionWay& way, bool each,
+PartitionSetup setup_for(AttachedCall& call, const PartitionWay& way, bool one_by_one,
                          StockLists& lists) {
   PartitionSetup setup = call.setup();
   if (setup.tells_objects) give_entries_back(call.state());
   call.state().has_own_entries = !setup.tells_objects;
   lists.imports.count = lists.exports.count = 0;
-  setup.each_object = each || call.answers_for_objects() || call.parameters().granularity == 1U;
-  if (each) {
+  setup.each_object =
+      one_by_one || call.answers_for_objects() || call.parameters().granularity == 1U;
+  if (one_by_one) {
     setup.lists = &lists;
     setup.return_lists = call.lists_to_ask_for(way);
   }
@@ -127,11 +182,11 @@ PartitionSetup setup_for(AttachedCall& call, const PartitionWay& way, bool each,
 }
 
 /// Leaves in the lists what RETURN_LISTS asks for.
-/// @param are_made  Not by Zoltan: then there are both.
-void leave_wanted(ReturnLists wanted, bool are_made, bool changes, StockLists& lists) {
+/// @param made_here  Not by Zoltan: then there are both.
+void leave_wanted(ReturnLists wanted, bool made_here, bool changes, StockLists& lists) {
   const bool none = wanted == ReturnLists::none;
   const bool without_imports = wanted == ReturnLists::exports || wanted == ReturnLists::parts;
-  if (none || (are_made && without_imports)) lists.imports.leave_out(changes);
+  if (none || (made_here && without_imports)) lists.imports.leave_out(changes);
   if (none || wanted == ReturnLists::imports) lists.exports.leave_out(changes);
 }
 
@@ -151,19 +206,17 @@ void move_partition(AttachedCall& call, rebalance::Balancer& balancer,
   callbacks.set_entries(lists.entries);
   Move move(call, callbacks, lists.imports.as_list(), lists.exports.as_list());
   bool has_given_parts = false;
-  try {
-    move.run(balancer, decision, [&] {
-      call.read_storage_again();
-      if (!call.moves_parts()) return;
-      swap_parts(call, decision);
-      has_given_parts = true;
-    });
-  } catch (const Error& error) {
-    // Growth may have moved them.
-    if (has_given_parts && move.left_all_in_place(error.code()) && !call.read_parts())
-      swap_parts(call, decision);
-    throw;
-  }
+  move.run(
+      balancer, decision,
+      [&] {
+        call.read_storage_again();
+        if (!call.moves_parts()) return;
+        swap_parts(call, decision);
+        has_given_parts = true;
+      },
+      [&] {
+        if (has_given_parts) swap_parts(call, decision);
+      });
   call.write_ranks_as_parts();
   move.finish();
 }
@@ -182,7 +235,7 @@ ReturnLists return_lists_of(const Zoltan_Struct* zoltan) {
 }  // namespace
 
 std::shared_ptr<AttachedState> attached_to(const Zoltan_Struct* zoltan) {
-  return std::static_pointer_cast<AttachedState>(handle_state_of(zoltan).attached);
+  return std::static_pointer_cast<AttachedState>(copy_of(zoltan, &HandleState::attached));
 }
 
 PartitionWay way_of(const Zoltan_Struct* zoltan) {
@@ -193,8 +246,8 @@ PartitionWay way_of(const Zoltan_Struct* zoltan) {
 bool partition_attached(AttachedState& state, const PartitionWay& way, StockLists& lists) {
   AttachedCall call(state);
   if (!call.takes_part()) return false;
-  const bool each = !way.moves || way.gives_lists();
-  call.agree_on_partition(way, each);
+  const bool one_by_one = !way.moves || way.gives_lists();
+  call.agree_on_partition(way, one_by_one);
   // Lists are read with the lengths of ids that they were made with.
   std::optional<ParameterLoan> loan;
   loan.emplace(state.zoltan,
@@ -206,12 +259,13 @@ bool partition_attached(AttachedState& state, const PartitionWay& way, StockList
                                                           {"NUM_LID_ENTRIES", "DEFAULT", true}});
   Zoltan_Set_Param(state.zoltan, "AUTO_MIGRATE", "FALSE");
 
-  const PartitionSetup setup = setup_for(call, way, each, lists);
+  const PartitionSetup setup = setup_for(call, way, one_by_one, lists);
   ZoltanPartition zoltan(state.zoltan, setup);
   rebalance::Balancer balancer(call.channel(), zoltan, call.settings(setup.each_object));
   balancer.sources = call.sources();
   // Nobody asks for objects by their ids, without which they may be in cells.
-  if (!each && !call.answers_for_objects() && zoltan.traits().basis != rebalance::Basis::relations)
+  if (!one_by_one && !call.answers_for_objects() &&
+      zoltan.traits().basis != rebalance::Basis::relations)
     balancer.sources.ids = nullptr;
   rebalance::Decision decision;
   decision.count = state.count;
@@ -238,45 +292,21 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
 
   StageCallbacks callbacks(state.zoltan);
   callbacks.set_entries(found.entries);
-  Move move(call, callbacks, user.imports, user.exports);
   NoPartitioner nobody(call.setup().parts);
   rebalance::Balancer balancer(call.channel(), nobody, call.settings(false));
   balancer.settings.granularity.reset();
   rebalance::Decision decision;
   decision.count = state.count;
-  const auto as_given = [](const MigrationList& list) {
-    return PartitionList{list.count, list.ids.gids, list.ids.lids, list.procs, list.parts};
-  };
-  const PartitionLists lists{found.entries.gid, found.entries.lid, as_given(user.imports),
-                             as_given(user.exports)};
-  const Occupied occupied(state.count);
-  ListOptions options;
-  std::optional<ListCall> reading;
-  std::optional<SlotMap> map;
-  bool has_given_parts = false;
-  try {
-    move.run(balancer, decision, [&] {
-      call.read_storage_again();
-      options.parts = call.parts();
-      reading.emplace(ListCall{.entries = found.entries,
-                               .rank = call.channel().rank(),
-                               .ranks = call.channel().size(),
-                               .occupied = occupied,
-                               .slots = call.slots(),
-                               .options = options});
-      map.emplace(decision.ledger, *reading);
-      read_lists(call.channel(), decision.ledger, lists, *reading, *map);
-      has_given_parts = true;
-      decision.ranks = map->take();
-      balancer.evaluate(decision);
-    });
-  } catch (const Error& error) {
-    if (has_given_parts && move.left_all_in_place(error.code()) && !call.read_parts()) {
-      options.parts = call.parts();
-      map->restore_parts();
-    }
-    throw;
-  }
+  Listed listed(call, user, found.entries);
+  Move move(call, callbacks, user.imports, user.exports);
+  move.run(
+      balancer, decision,
+      [&] {
+        call.read_storage_again();
+        listed.read(decision);
+        balancer.evaluate(decision);
+      },
+      [&] { listed.restore_parts(); });
   move.finish();
 }
 

@@ -170,9 +170,8 @@ class Callbacks final : public StageCallbacks {
   void read_own() {
     for_all([this](auto& callback) { callback.read(zoltan_); }, size_, size_multi_, pack_,
             pack_multi_, unpack_, unpack_multi_, count_, list_);
-    const HandleState own = handle_state_of(zoltan_);
-    free_ = own.free_object;
-    memory_ = own.memory;
+    free_ = copy_of(zoltan_, &HandleState::free_object);
+    memory_ = copy_of(zoltan_, &HandleState::memory);
     object_weights_ =
         std::clamp(followed_number(zoltan_, "OBJ_WEIGHT_DIM").value_or(0), 0, most_weights);
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "front/shim.hpp"
+
 #include "attached/calls.hpp"
 #include "base/memory_reserve.hpp"
 #include "dropin/migration.hpp"
@@ -79,6 +81,21 @@ int partition(Zoltan_Struct* zz, const char* function, bool without_parts, int* 
 
 }  // namespace
 
+int valet::zoltan::migrate_in_front(decltype(&Zoltan_Migrate) stock, Zoltan_Struct* zoltan,
+                                    const MigrationList& imports, const MigrationList& exports) {
+  const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
+  const UserLists lists{imports, exports};
+  if (const std::shared_ptr<AttachedState> state = attached_to(zoltan))
+    return as_code(*state, "Zoltan_Migrate", [&] { migrate_attached(*state, lists); });
+  MigrationParameters parameters = parameters_of(zoltan);
+  if (!parameters.method && stock == nullptr) parameters.method = valet::Method::stream;
+  say_who_moves(zoltan, parameters);
+  if (parameters.method) return migrate(zoltan, lists, parameters);
+  return stock(zoltan, imports.count, imports.ids.gids, imports.ids.lids, imports.procs,
+               imports.parts, exports.count, exports.ids.gids, exports.ids.lids, exports.procs,
+               exports.parts);
+}
+
 int Valet_LB_Partition(struct Zoltan_Struct* zz, int* changes, int* num_gid_entries,
                        int* num_lid_entries, int* num_import, ZOLTAN_ID_PTR* import_global_ids,
                        ZOLTAN_ID_PTR* import_local_ids, int** import_procs, int** import_to_part,
@@ -131,16 +148,10 @@ int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import
                   ZOLTAN_ID_PTR import_local_ids, int* import_procs, int* import_to_part,
                   int num_export, ZOLTAN_ID_PTR export_global_ids, ZOLTAN_ID_PTR export_local_ids,
                   int* export_procs, int* export_to_part) {
-  const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
-  const UserLists lists{
+  return migrate_in_front(
+      nullptr, zz,
       {num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},
-      {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part}};
-  if (const std::shared_ptr<AttachedState> state = attached_to(zz))
-    return as_code(*state, "Zoltan_Migrate", [&] { migrate_attached(*state, lists); });
-  MigrationParameters parameters = parameters_of(zz);
-  if (!parameters.method) parameters.method = valet::Method::stream;
-  say_who_moves(zz, parameters);
-  return migrate(zz, lists, parameters);
+      {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part});
 }
 
 int Valet_Set_Free_Obj_Fn(struct Zoltan_Struct* zz, VALET_FREE_OBJ_FN* fn, void* data) {
@@ -154,8 +165,8 @@ int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* fn, void* dat
 }
 
 int Valet_Get_Report(struct Zoltan_Struct* zz, Valet_Migration_Report* report) {
-  const HandleState state = handle_state_of(zz);
-  if (report == nullptr || !state.report) return ZOLTAN_WARN;
-  *report = *state.report;
+  const auto last = copy_of(zz, &HandleState::report);
+  if (report == nullptr || !last) return ZOLTAN_WARN;
+  *report = *last;
   return ZOLTAN_OK;
 }

@@ -95,7 +95,7 @@ const ParameterTable& environment() {
 
 /// Those for NULL, and of the environment.
 ParameterTable parameters_of_all() {
-  ParameterTable table = handle_state_of(nullptr).parameters;
+  ParameterTable table = copy_of(nullptr, &HandleState::parameters);
   table.fall_back_to(environment());
   return table;
 }
@@ -126,24 +126,27 @@ void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set) {
   });
 }
 
-MigrationParameters parameters_of(const Zoltan_Struct* zoltan, const MigrationParameters& given) {
-  ParameterTable others = parameters_of_all();
-  others.leave_to(given);
+MigrationParameters parameters_of(const Zoltan_Struct* zoltan, const MigrationParameters& given,
+                                  Reach reach) {
   MigrationParameters parameters = given;
-  others.apply_to(parameters);
-  handle_state_of(zoltan).parameters.apply_to(parameters);
+  if (reach == Reach::all_structures) {
+    ParameterTable others = parameters_of_all();
+    others.leave_to(given);
+    others.apply_to(parameters);
+  }
+  copy_of(zoltan, &HandleState::parameters).apply_to(parameters);
   return parameters;
 }
 
 MigrationParameters parameters_of_storage(const Zoltan_Struct* zoltan, const Options& options,
                                           std::optional<std::uint64_t> granularity,
-                                          WhenInfeasible when_infeasible) {
+                                          WhenInfeasible when_infeasible, Reach reach) {
   MigrationParameters given;
   given.options = options;
   given.granularity = granularity;
   given.when_infeasible = when_infeasible;
   if (options.method != Method::automatic) given.method = options.method;
-  MigrationParameters parameters = parameters_of(zoltan, given);
+  MigrationParameters parameters = parameters_of(zoltan, given, reach);
   parameters.options.method = parameters.method.value_or(Method::automatic);
   parameters.options.progress_bar = parameters.progress.value_or(options.progress_bar);
   return parameters;
@@ -154,7 +157,7 @@ std::string ignored_parameter(ObjectKind kind) {
 }
 
 std::optional<Diagnostic> without_meaning(const Zoltan_Struct* zoltan, ObjectKind kind) {
-  const std::string found = handle_state_of(zoltan).parameters.without_meaning_for(kind);
+  const std::string found = copy_of(zoltan, &HandleState::parameters).without_meaning_for(kind);
   if (found.empty()) return std::nullopt;
   return invalid("the parameter ", found, " says nothing about ",
                  kind == ObjectKind::callbacks ? "objects behind callbacks"
@@ -165,10 +168,12 @@ std::optional<Diagnostic> without_meaning(const Zoltan_Struct* zoltan, ObjectKin
 
 std::optional<std::string> followed_parameter(const Zoltan_Struct* zoltan,
                                               const std::string& name) {
-  const HandleState own = handle_state_of(zoltan);
-  const auto found = own.followed.find(name);
-  if (found == own.followed.end()) return std::nullopt;
-  return found->second;
+  std::optional<std::string> value;
+  read_handle_state(zoltan, [&](const HandleState& own) {
+    if (const auto found = own.followed.find(name); found != own.followed.end())
+      value = found->second;
+  });
+  return value;
 }
 
 std::optional<int> followed_number(const Zoltan_Struct* zoltan, const std::string& name) {
@@ -179,15 +184,14 @@ std::optional<int> followed_number(const Zoltan_Struct* zoltan, const std::strin
 }
 
 bool has_attached(const Zoltan_Struct* zoltan) {
-  const std::lock_guard lock(states().mutex);
-  const auto found = states().of.find(zoltan);
-  return found != states().of.end() && found->second.attached != nullptr;
+  return copy_of(zoltan, &HandleState::attached) != nullptr;
 }
 
-HandleState handle_state_of(const Zoltan_Struct* zoltan) {
+void read_handle_state(const Zoltan_Struct* zoltan,
+                       const std::function<void(const HandleState&)>& read) {
   const std::lock_guard lock(states().mutex);
   const auto found = states().of.find(zoltan);
-  return found == states().of.end() ? HandleState{} : found->second;
+  if (found != states().of.end()) read(found->second);
 }
 
 void change_handle_state(const Zoltan_Struct* zoltan,
@@ -198,7 +202,8 @@ void change_handle_state(const Zoltan_Struct* zoltan,
 
 void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from) {
   if (to == nullptr || from == nullptr || to == from) return;
-  HandleState copy = handle_state_of(from);
+  HandleState copy;
+  read_handle_state(from, [&](const HandleState& own) { copy = own; });
   copy.report.reset();
   change_handle_state(to, [&](HandleState& own) {
     copy.attached = own.attached;
@@ -236,16 +241,16 @@ bool answers_question(Zoltan_Struct** destroyed) {
 
 ParameterLoan::ParameterLoan(Zoltan_Struct* zoltan, std::initializer_list<Name> names)
     : zoltan_(zoltan) {
-  for (const Name& each : names)
-    before_.emplace_back(each, followed_parameter(zoltan, each.name).value_or(each.otherwise));
+  for (const Name& lent : names)
+    before_.emplace_back(lent, followed_parameter(zoltan, lent.name).value_or(lent.otherwise));
 }
 
 ParameterLoan::~ParameterLoan() {
-  for (const auto& [each, value] : before_)
-    if (each.is_kept)
-      follow_parameter(zoltan_, each.name, value.c_str());
+  for (const auto& [lent, value] : before_)
+    if (lent.is_kept)
+      follow_parameter(zoltan_, lent.name, value.c_str());
     else
-      Zoltan_Set_Param(zoltan_, each.name, value.c_str());
+      Zoltan_Set_Param(zoltan_, lent.name, value.c_str());
 }
 
 }  // namespace valet::zoltan

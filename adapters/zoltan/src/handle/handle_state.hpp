@@ -46,6 +46,8 @@ struct HandleState {
   std::shared_ptr<Attachment> attached;  ///< null: none, and never in a copy of a structure
 };
 
+enum class Reach { all_structures, this_structure };
+
 /// Takes a parameter of ours. No structure (zz == NULL) is the default of all others.
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
 /// Remembers whether the application has set part sizes, which Zoltan does not tell.
@@ -55,13 +57,15 @@ void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char*
 /// What a migration obeys: the structure's own values, then what the options of the caller say,
 /// then what was set for NULL, then the environment.
 /// @param given  The options of the caller, where it has some.
+/// @param reach  Leaves out what is not said for this structure alone.
 [[nodiscard]] MigrationParameters parameters_of(const Zoltan_Struct* zoltan,
-                                                const MigrationParameters& given = {});
+                                                const MigrationParameters& given = {},
+                                                Reach reach = Reach::all_structures);
 /// The same for what moves in slots, with its method among the options.
 [[nodiscard]] MigrationParameters parameters_of_storage(
     const Zoltan_Struct* zoltan, const Options& options,
     std::optional<std::uint64_t> granularity = {},
-    WhenInfeasible when_infeasible = WhenInfeasible::refuse);
+    WhenInfeasible when_infeasible = WhenInfeasible::refuse, Reach reach = Reach::all_structures);
 /// A parameter for all structures, or of the environment, that says nothing about such objects, as
 /// "NAME = value"; empty if there is none.
 [[nodiscard]] std::string ignored_parameter(ObjectKind kind);
@@ -77,8 +81,16 @@ void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char*
                                                  const std::string& name);
 
 [[nodiscard]] bool has_attached(const Zoltan_Struct* zoltan);
-/// A copy of what is remembered.
-[[nodiscard]] HandleState handle_state_of(const Zoltan_Struct* zoltan);
+/// Calls read(const HandleState&) with what is remembered, if anything is.
+void read_handle_state(const Zoltan_Struct* zoltan,
+                       const std::function<void(const HandleState&)>& read);
+/// A copy of one member.
+template <class Member>
+[[nodiscard]] Member copy_of(const Zoltan_Struct* zoltan, Member HandleState::*member) {
+  Member copy{};
+  read_handle_state(zoltan, [&](const HandleState& own) { copy = own.*member; });
+  return copy;
+}
 /// Calls change(HandleState&) with what is remembered.
 void change_handle_state(const Zoltan_Struct* zoltan,
                          const std::function<void(HandleState&)>& change);

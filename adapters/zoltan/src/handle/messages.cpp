@@ -42,7 +42,7 @@ void print_error(int rank, const char* function, const std::string& text) {
 }
 
 void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters,
-                   ObjectKind kind) try {
+                   ObjectKind kind, const std::string& left_out) try {
   if (!parameters.verbose) return;
   const MPI_Comm communicator = communicator_of(zoltan);
   int rank = 0;
@@ -60,8 +60,8 @@ void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& param
     if (!in_slots) text.append(", MIGRATE_CALLBACKS ").append(to_string(parameters.callbacks));
     text.append(", MIGRATE_MEMORY " + std::to_string(parameters.options.budget_bytes) + " bytes");
   }
-  if (const std::string ignored = ignored_parameter(kind); !ignored.empty())
-    text += "; ignores " + ignored + ", which says nothing about them";
+  for (const std::string& ignored : {ignored_parameter(kind), left_out})
+    if (!ignored.empty()) text += "; ignores " + ignored + ", which says nothing about them";
   text += '\n';
   static std::mutex mutex;
   static std::string said;

@@ -20,8 +20,9 @@ void print_error(int rank, const char* function, const std::string& text);
 
 /// Where MIGRATE_VERBOSE asks for it: says who moves the objects, Valet or stock Zoltan, and how.
 /// Once, and again where that has changed; on rank 0 of the communicator of `zoltan`. Local.
+/// @param left_out  Parameters that this call cannot obey, beside those without meaning for `kind`.
 void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters,
-                   ObjectKind kind = ObjectKind::callbacks);
+                   ObjectKind kind = ObjectKind::callbacks, const std::string& left_out = {});
 
 /// Whether the method is one that Zoltan does not know and no storage is attached, which is
 /// printed. The same on all ranks. Local.

@@ -104,6 +104,16 @@ std::optional<Diagnostic> check_method(const std::string& method) {
   return invalid("there is no method '", method, "'; choose ", names);
 }
 
+std::optional<Diagnostic> check_parts(std::span<const int> parts, int count, const char* whose) {
+  if (count < 1) return invalid("NUM_LOCAL_PARTS is 0 on all ranks; give one of them a part");
+  const auto found =
+      std::ranges::find_if_not(parts, [&](int part) { return part >= 0 && part < count; });
+  if (found == parts.end()) return std::nullopt;
+  return invalid(whose, found - parts.begin(), " is in part ", *found,
+                 ", but there are parts 0 to ", count - 1,
+                 "; set NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS");
+}
+
 std::optional<Diagnostic> check_whole_reductions(const mpi::Channel& communicator) {
   std::array<int, integers> in_pieces{};
   MPI_Op operation = MPI_OP_NULL;
@@ -164,6 +174,8 @@ std::optional<Diagnostic> ZoltanPartition::prepare(const PartRanks& part_ranks,
     return invalid(
         "RCB_RECTILINEAR_BLOCKS with several parts on a rank; a rank could get no object, and "
         "Zoltan would wait for ever: make a part for each rank, or leave it out");
+  if (auto diagnostic = check_parts(setup_.parts_before, part_ranks.count(), "the object in slot "))
+    return diagnostic;
   if (auto diagnostic = set("RETURN_LISTS", setup_.return_lists)) return diagnostic;
   if (setup_.tells_objects) return std::nullopt;
   if (auto diagnostic = set("NUM_LID_ENTRIES", "1")) return diagnostic;  // the slot

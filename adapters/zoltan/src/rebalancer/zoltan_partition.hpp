@@ -45,6 +45,9 @@ struct PartitionSetup {
                                                                 bool has_parameters);
 /// Whether there is such a method.
 [[nodiscard]] std::optional<Diagnostic> check_method(const std::string& method);
+/// Whether there are such parts. @param whose  Such as "the object in slot ".
+[[nodiscard]] std::optional<Diagnostic> check_parts(std::span<const int> parts, int count,
+                                                    const char* whose);
 /// For an agreement: the number of a method in upper case, and its name.
 [[nodiscard]] std::int64_t method_number(const std::string& method);
 [[nodiscard]] std::string method_name(std::int64_t number);
