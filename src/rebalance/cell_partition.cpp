@@ -27,8 +27,9 @@ constexpr double heaviest = 0.01;
 /// Splits a heavy cell so that its parts are not heavy, even where its objects are not spread
 /// evenly: another round costs more than some cells.
 constexpr double parts_of_cell = 12;
-/// What we and the partitioner take for a cell.
-constexpr std::uint64_t bytes_of_cell = 200;
+/// What we and the partitioner take for a cell at most, with three coordinates and two weights: 76
+/// and 124 bytes, or 84 and 156 where parts are not ranks.
+constexpr std::uint64_t bytes_of_cell(bool has_parts) { return has_parts ? 240 : 200; }
 
 Diagnostic no_memory(std::uint64_t objects) {
   return {ErrorCode::out_of_memory, "no memory for the cells of " + std::to_string(objects) +
@@ -67,8 +68,8 @@ CellLimits CellPartition::limits() const {
   if (objects_.count_weighs) limits.count = std::max(1.0, heavy * share_of_count_);
   // The map has 4 of 12 bytes for each object; the plan, which needs the rest, comes later. The
   // budget is left alone: what goes where does not depend on it.
-  limits.cells =
-      std::clamp<std::uint64_t>(8 * objects_.count / bytes_of_cell, least_cells, most_cells);
+  limits.cells = std::clamp<std::uint64_t>(8 * objects_.count / bytes_of_cell(has_parts_),
+                                           least_cells, most_cells);
   limits.parts = parts_of_cell;
   limits.tolerated = heaviest / heavy;
   return limits;

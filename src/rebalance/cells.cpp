@@ -390,6 +390,8 @@ Cells::Cells(Ledger& ledger, const Octree& octree, const Columns& coordinates, c
   splitting.begin(range);
   while (splitting.go_on()) {
   }
+  cells_.shrink_to_fit();
+  used_.reserve(cells_.size());
   for (std::size_t c = 0; c < cells_.size(); ++c)
     if (cells_[c].count > 0) used_.push_back(static_cast<int>(c));
 }

@@ -25,7 +25,8 @@
 /// The Balancer learns of it before anything moves.
 ///
 /// Memory: what a partitioner allocates for its units is counted in the ledger while it exists. The
-/// bound of a rebalancing in cells has room for 124 bytes per unit.
+/// bound of a rebalancing in cells has room for 124 bytes per unit, or 156 where parts are not
+/// ranks.
 
 #include "mpi/channel.hpp"
 #include "rebalance/cells.hpp"

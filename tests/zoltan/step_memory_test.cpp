@@ -104,7 +104,7 @@ class StepObjects {
 class Step {
  public:
   /// @param granularity  0: Valet chooses.
-  Step(StepObjects& objects, const UnitForm& form, int granularity)
+  Step(StepObjects& objects, const UnitForm& form, int granularity, int parts_of_rank = 4)
       : objects_(objects), zoltan_(Zoltan_Create(MPI_COMM_WORLD)) {
     set("DEBUG_LEVEL", "0");
     set("LB_METHOD", std::string(form.method));
@@ -124,7 +124,6 @@ class Step {
     cells_.reset();
     Zoltan_Destroy(&zoltan_);
   }
-  static constexpr int parts_of_rank = 4;
 
   /// Partitions and moves. Collective.
   /// @return Bytes of the lists that come back; nothing if nothing changes.
@@ -232,6 +231,7 @@ struct ProcessCase {
   const char* method;
   bool lists;
   std::uint64_t each;
+  bool several_parts = false;
 };
 void PrintTo(const ProcessCase& one, std::ostream* out) { *out << one.method; }
 
@@ -279,10 +279,16 @@ constexpr std::uint64_t held_back = 24 << 10;  // by Valet, once for each thread
 
 TEST_P(StepOfProcess, IsInTheLedgerAndInThePromise) {
   const ProcessCase& one = GetParam();
-  const UnitForm form{.method = one.method, .lists = one.lists ? "ALL" : "EXPORT", .weights = 1};
+  const UnitForm form{.method = one.method,
+                      .lists = one.lists           ? "ALL"
+                               : one.several_parts ? "PARTS"
+                                                   : "EXPORT",
+                      .weights = 1,
+                      .several_parts = one.several_parts};
   const valet::bench::FreedAtOnce freed_at_once;
   StepObjects objects(one.each, form, Spread::everywhere);
-  Step step(objects, form, 0);
+  constexpr int parts_of_rank = 32;  // so many that there are as many cells as may be
+  Step step(objects, form, 0, parts_of_rank);
   PageTables tables(step.zoltan());
   count_malloc();
   const valet::bench::PeakMemory memory;
@@ -294,7 +300,7 @@ TEST_P(StepOfProcess, IsInTheLedgerAndInThePromise) {
   if (!lists) return;  // and there is no result
 
   const RebalanceResult& result = step.result();
-  const std::uint64_t map = 4 * one.each;
+  const std::uint64_t map = (one.several_parts ? 8 : 4) * one.each;
   const std::uint64_t ledger =
       std::max(result.partition_extra_bytes, result.report.peak_extra_bytes + map) + *lists;
   const std::uint64_t allocated = asked.without_others();
@@ -304,7 +310,12 @@ TEST_P(StepOfProcess, IsInTheLedgerAndInThePromise) {
   // The whole step's bound has 4 bytes a slot more than that of the migration. Some cells are
   // always allowed; objects by themselves are in Zoltan's memory.
   const bool in_cells = !one.lists && (bisects(form) || form.method == "HSFC");
-  const std::uint64_t before = in_cells ? 8192 * 200 : unit_bytes(form) * one.each;
+  const std::uint64_t of_cell = one.several_parts ? 240 : 200;
+  const std::uint64_t before = in_cells ? std::max<std::uint64_t>(8 * one.each, 8192 * of_cell)
+                                        : unit_bytes(form) * one.each;
+  const std::uint64_t for_parts = 64 * static_cast<std::uint64_t>(size()) * parts_of_rank;
+  EXPECT_TRUE(all_ranks(result.partition_extra_bytes <= map + before + for_parts))
+      << result.partition_extra_bytes << " > " << map + before + for_parts;
   const std::uint64_t promised =
       std::max(result.report.extra_bytes_bound + 4 * objects.slots(), map + before) + *lists;
   EXPECT_TRUE(all_ranks(ledger <= promised)) << ledger << " > " << promised;
@@ -324,12 +335,14 @@ std::vector<ProcessCase> process_cases() {
     for (const bool lists : {false, true}) {
       cases.push_back({method, lists, 60'000});
       if (method == methods.front()) cases.push_back({method, lists, 50});
+      if (!lists) cases.push_back({method, lists, 60'000, true});
     }
   return cases;
 }
 INSTANTIATE_TEST_SUITE_P(, StepOfProcess, ::testing::ValuesIn(process_cases()),
                          [](const auto& one) {
                            return one.param.method + std::string(one.param.lists ? "Lists" : "") +
+                                  (one.param.several_parts ? "Parts" : "") +
                                   std::to_string(one.param.each);
                          });
 

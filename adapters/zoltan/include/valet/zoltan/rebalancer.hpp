@@ -156,8 +156,8 @@ class VALET_EXPORT Partition {
 ///
 /// Memory beyond the storage, with order any and geometric methods: budget + 64 KiB +
 /// 256*neighbours + 12*slots bytes, including the map. Before anything moves, cells and Zoltan's
-/// memory for them fit this bound (but up to 8,192 cells, 1.6 MB, are always allowed). Further
-/// memory:
+/// memory for them fit this bound (but up to 8,192 cells, 1.6 MB, or 2 MB if parts are not ranks,
+/// are always allowed). Further memory:
 ///
 /// - 4 bytes per object if parts are not ranks.
 /// - 16 bytes per rank while imbalances are computed; with RCB, RIB and HSFC also 8 bytes per part,
