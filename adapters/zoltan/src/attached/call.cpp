@@ -263,15 +263,7 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
     return invalid(
         "LB_METHOD BLOCK_CYCLIC numbers the objects by rank and slot; remove "
         "ZOLTAN_OBJ_LIST_FN, or take a method of Zoltan's");
-  if (setup_.parts.are_given && setup_.is_own_order())
-    return invalid(
-        "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
-        "NUM_LOCAL_PARTS out, or take CYCLIC");
-  if (setup_.parts.are_given && setup_.method == "HIER")
-    return invalid(
-        "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
-        "NUM_LOCAL_PARTS, or take another method");
-  return std::nullopt;
+  return check_makes_parts(setup_);
 }
 
 void AttachedCall::join_stages(mpi::Agreement& agreement) {

@@ -50,15 +50,10 @@ std::int64_t hash_of_parameters(const RebalancerOptions& options) {
 std::optional<Diagnostic> check_blocks(const RebalancerOptions& options,
                                        const PartitionSetup& setup) {
   if (options.block_size == 0) return invalid("blocks of 0 objects; give a block_size above");
-  const bool is_own = setup.is_own_order();
-  if (is_own && !setup.deals_blocks())
+  if (setup.is_own_order() && !setup.deals_blocks())
     return invalid("a block_size of ", options.block_size, " with method '", options.method,
                    "'; it is for BLOCK_CYCLIC and CYCLIC");
-  if (is_own && setup.parts.are_given)
-    return invalid(
-        "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
-        "NUM_LOCAL_PARTS out, or take CYCLIC with block_size 1");
-  return std::nullopt;
+  return check_makes_parts(setup);
 }
 
 PartitionSetup setup_of(const RebalancerOptions& options) {
@@ -137,11 +132,8 @@ std::optional<Diagnostic> OwnStructure::set(const std::string& name, const std::
   const ParameterAnswer answer = set_parameter(zoltan_.get(), name.c_str(), value.c_str());
   if (answer.verdict == Verdict::refused)
     return Diagnostic{ErrorCode::invalid_argument, answer.warning};
-  if (answer.verdict == Verdict::taken ||
-      Zoltan_Set_Param(zoltan_.get(), name.c_str(), value.c_str()) == ZOLTAN_OK)
-    return std::nullopt;
-  return invalid("Zoltan does not take the parameter ", name, " = ", value,
-                 "; check its name and its value in Zoltan's manual");
+  if (answer.verdict == Verdict::taken) return std::nullopt;
+  return set_parameter_of(zoltan_.get(), name.c_str(), value);
 }
 
 std::optional<Diagnostic> OwnStructure::set_all(const RebalancerOptions& options,
@@ -160,12 +152,7 @@ std::optional<Diagnostic> OwnStructure::set_all(const RebalancerOptions& options
     if (auto diagnostic = set(name, value)) return diagnostic;
   for (const auto& [name, value] : options.parameters)
     if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
-  if (auto diagnostic = check_blocks(options, setup_)) return diagnostic;
-  if (setup_.parts.are_given && setup_.method == "HIER")  // Zoltan would abort
-    return invalid(
-        "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
-        "NUM_LOCAL_PARTS, or take another method");
-  return std::nullopt;
+  return check_blocks(options, setup_);
 }
 
 std::optional<Diagnostic> OwnStructure::set_user_parameter(const std::string& name,

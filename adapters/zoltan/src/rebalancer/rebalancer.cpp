@@ -58,13 +58,15 @@ struct Rebalancer::State {
     zoltan.each_object(parameters.granularity == 1U);
     return balancer;
   }
-  /// Moves the objects of a decision by move(balancer).
-  template <class Move>
-  RebalanceResult carry_out(const rebalance::Decision& decision, Move&& move) {
+  /// Moves the objects of a decision: by Balancer::settle() where nobody can have changed it, else
+  /// by migrate().
+  template <class Storage>
+  RebalanceResult carry_out(rebalance::Decision& decision, const Storage& storage, bool settles) {
     const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
     rebalance::Balancer& with_parameters = now();
     say_who_moves(structure.get(), parameters, ObjectKind::storage);
-    RebalanceResult result = move(with_parameters);
+    RebalanceResult result = settles ? with_parameters.settle(decision, storage)
+                                     : with_parameters.migrate(decision, storage);
     if (decision.is_reported) append_report(communicator.get(), parameters.report, result.report);
     return result;
   }
@@ -127,27 +129,17 @@ RaggedRoom Rebalancer::required_room(const Partition& partition,
 }
 
 RebalanceResult Rebalancer::migrate(Partition partition, const BlockStorage& storage) {
-  return state_->carry_out(*partition.state_, [&](rebalance::Balancer& balancer) {
-    return balancer.migrate(*partition.state_, storage);
-  });
+  return state_->carry_out(*partition.state_, storage, false);
 }
 RebalanceResult Rebalancer::migrate(Partition partition, const RaggedStorage& storage) {
-  return state_->carry_out(*partition.state_, [&](rebalance::Balancer& balancer) {
-    return balancer.migrate(*partition.state_, storage);
-  });
+  return state_->carry_out(*partition.state_, storage, false);
 }
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
-  const Partition planned = partition(count);
-  return state_->carry_out(*planned.state_, [&](rebalance::Balancer& balancer) {
-    return balancer.settle(*planned.state_, storage);
-  });
+  return state_->carry_out(*partition(count).state_, storage, true);
 }
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const RaggedStorage& storage) {
-  const Partition planned = partition(count);
-  return state_->carry_out(*planned.state_, [&](rebalance::Balancer& balancer) {
-    return balancer.settle(*planned.state_, storage);
-  });
+  return state_->carry_out(*partition(count).state_, storage, true);
 }
 
 }  // namespace valet::zoltan

@@ -114,6 +114,26 @@ std::optional<Diagnostic> check_parts(std::span<const int> parts, int count, con
                  "; set NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS");
 }
 
+std::optional<Diagnostic> check_makes_parts(const PartitionSetup& setup) {
+  if (!setup.parts.are_given) return std::nullopt;
+  if (setup.is_own_order())
+    return invalid(
+        "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and NUM_LOCAL_PARTS "
+        "out, or take CYCLIC with blocks of one object");
+  if (setup.method == "HIER")  // Zoltan would abort
+    return invalid(
+        "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and NUM_LOCAL_PARTS, or "
+        "take another method");
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> set_parameter_of(Zoltan_Struct* zoltan, const char* name,
+                                           const std::string& value) {
+  if (Zoltan_Set_Param(zoltan, name, value.c_str()) == ZOLTAN_OK) return std::nullopt;
+  return invalid("Zoltan does not take the parameter ", name, " = ", value,
+                 "; check its name and its value in Zoltan's manual");
+}
+
 std::optional<Diagnostic> check_whole_reductions(const mpi::Channel& communicator) {
   std::array<int, integers> in_pieces{};
   MPI_Op operation = MPI_OP_NULL;
@@ -160,12 +180,6 @@ ZoltanPartition::ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup)
   traits_.knows_weights = !setup_.tells_objects;
 }
 
-std::optional<Diagnostic> ZoltanPartition::set(const char* name, const std::string& value) const {
-  if (Zoltan_Set_Param(zoltan_, name, value.c_str()) == ZOLTAN_OK) return std::nullopt;
-  return invalid("Zoltan does not take the parameter ", name, " = ", value,
-                 "; check its name and its value in Zoltan's manual");
-}
-
 std::optional<Diagnostic> ZoltanPartition::prepare(const PartRanks& part_ranks,
                                                    const rebalance::Units& units) const {
   // RCB and RIB wait for ever where a rank with several parts gets no object: it allocates no bytes
@@ -176,6 +190,9 @@ std::optional<Diagnostic> ZoltanPartition::prepare(const PartRanks& part_ranks,
         "Zoltan would wait for ever: make a part for each rank, or leave it out");
   if (auto diagnostic = check_parts(setup_.parts_before, part_ranks.count(), "the object in slot "))
     return diagnostic;
+  const auto set = [&](const char* name, const std::string& value) {
+    return set_parameter_of(zoltan_, name, value);
+  };
   if (auto diagnostic = set("RETURN_LISTS", setup_.return_lists)) return diagnostic;
   if (setup_.tells_objects) return std::nullopt;
   if (auto diagnostic = set("NUM_LID_ENTRIES", "1")) return diagnostic;  // the slot

@@ -48,6 +48,11 @@ struct PartitionSetup {
 /// Whether there are such parts. @param whose  Such as "the object in slot ".
 [[nodiscard]] std::optional<Diagnostic> check_parts(std::span<const int> parts, int count,
                                                     const char* whose);
+/// Whether the method can make parts, where there are some.
+[[nodiscard]] std::optional<Diagnostic> check_makes_parts(const PartitionSetup& setup);
+/// Sets a parameter of Zoltan's. @return The error that it does not take it, if so.
+[[nodiscard]] std::optional<Diagnostic> set_parameter_of(Zoltan_Struct* zoltan, const char* name,
+                                                         const std::string& value);
 /// For an agreement: the number of a method in upper case, and its name.
 [[nodiscard]] std::int64_t method_number(const std::string& method);
 [[nodiscard]] std::string method_name(std::int64_t number);
@@ -79,7 +84,6 @@ class ZoltanPartition final : public rebalance::Partitioner {
       const rebalance::Point& before) const override;
 
  private:
-  [[nodiscard]] std::optional<Diagnostic> set(const char* name, const std::string& value) const;
   [[nodiscard]] std::optional<Diagnostic> prepare(const rebalance::PartRanks& part_ranks,
                                                   const rebalance::Units& units) const;
   [[nodiscard]] std::uint64_t zoltan_bytes(const mpi::Channel& communicator,
