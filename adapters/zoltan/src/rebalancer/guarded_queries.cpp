@@ -115,9 +115,9 @@ void count_nothing(const Objects&, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID
 void lead_back(const Objects& objects, int gids, int, int count, ZOLTAN_ID_PTR global_ids,
                ZOLTAN_ID_PTR, int* edges, ZOLTAN_ID_PTR neighbours, int* ranks, int dimensions,
                float* weights, int*) {
-  for (int k = 0; k < count; ++k)
+  for (int k = 0; k < count; ++k, global_ids += gids)
     for (int e = 0; e < edges[k]; ++e) {
-      neighbours = std::copy_n(global_ids + k * gids, gids, neighbours);
+      neighbours = std::copy_n(global_ids, gids, neighbours);
       *ranks++ = objects.rank;
       weights = std::fill_n(weights, dimensions, 1.0F);
     }
@@ -129,10 +129,11 @@ void edges_one_by_one(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR g
   const auto& query = *static_cast<const GuardedQuery*>(data);
   std::uint64_t first = 0;
   std::optional<int> told = 0;
-  for (int k = 0; told && k < count; first += number(edges[k++]))
-    told = ask<ZOLTAN_EDGE_LIST_FN>(query, gids, lids, global_ids + k * gids, local_ids + k * lids,
-                                    neighbours + first * number(gids), ranks + first, dimensions,
-                                    weights + first * number(dimensions), error);
+  ZOLTAN_ID_PTR gid = global_ids, lid = local_ids;
+  for (int k = 0; told && k < count; first += number(edges[k++]), gid += gids, lid += lids)
+    told = ask<ZOLTAN_EDGE_LIST_FN>(query, gids, lids, gid, lid, neighbours + first * number(gids),
+                                    ranks + first, dimensions, weights + first * number(dimensions),
+                                    error);
   if (!told)
     lead_back(*query.objects, gids, lids, count, global_ids, local_ids, edges, neighbours, ranks,
               dimensions, weights, error);

@@ -179,7 +179,7 @@ void Queries::set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function, const void* dat
   Zoltan_Set_Fn(zoltan_, type, function, const_cast<void*>(data));
 }
 
-std::optional<Diagnostic> Queries::ask_ahead(bool is_graph) {
+std::optional<Diagnostic> Queries::ask_ahead(Ledger& ledger, bool is_graph) {
   const Objects& objects = answers_.weights.objects();
   if (application_.geometry && has(ZOLTAN_NUM_GEOM_FN_TYPE)) {
     int error = ZOLTAN_OK;
@@ -188,22 +188,22 @@ std::optional<Diagnostic> Queries::ask_ahead(bool is_graph) {
   }
   if (is_graph)
     if (auto lacking = within_memory("what the application tells of objects",
-                                     [&] { read_graph(probe(zoltan_, {}).entries); }))
+                                     [&] { read_graph(ledger, probe(zoltan_, {}).entries); }))
       return lacking;
   return objects.diagnostic();
 }
 
 /// Calls the functions for which there is nothing that Zoltan could be told in place of their
 /// answers: neighbours of an object that has no id are nowhere.
-void Queries::read_graph(const EntryCounts& entries) const {
+void Queries::read_graph(Ledger& ledger, const EntryCounts& entries) const {
   const auto count = static_cast<std::size_t>(answers_.weights.objects().count);
   const auto gids = static_cast<std::size_t>(entries.gid);
   const int dimensions = std::max(0, followed_number(zoltan_, "OBJ_WEIGHT_DIM").value_or(0));
   int error = ZOLTAN_OK;
   if (application_.objects && count > 0) {
-    std::vector<ZOLTAN_ID_TYPE> global_ids(count * gids);
-    std::vector<ZOLTAN_ID_TYPE> local_ids(count * static_cast<std::size_t>(entries.lid));
-    std::vector<float> weights(count * static_cast<std::size_t>(dimensions));
+    Array<ZOLTAN_ID_TYPE> global_ids(ledger, count * gids);
+    Array<ZOLTAN_ID_TYPE> local_ids(ledger, count * static_cast<std::size_t>(entries.lid));
+    Array<float> weights(ledger, count * static_cast<std::size_t>(dimensions));
     call<ZOLTAN_OBJ_LIST_FN>(zoltan_, ZOLTAN_OBJ_LIST_FN_TYPE, entries.gid, entries.lid,
                              global_ids.data(), local_ids.data(), dimensions, weights.data(),
                              &error);
@@ -212,9 +212,9 @@ void Queries::read_graph(const EntryCounts& entries) const {
   if (has(ZOLTAN_HG_SIZE_CS_FN_TYPE) && has(ZOLTAN_HG_CS_FN_TYPE))
     call<ZOLTAN_HG_SIZE_CS_FN>(zoltan_, ZOLTAN_HG_SIZE_CS_FN_TYPE, &lists, &pins, &format, &error);
   if (lists > 0 && pins > 0) {
-    std::vector<ZOLTAN_ID_TYPE> ids(static_cast<std::size_t>(lists) * gids);
-    std::vector<ZOLTAN_ID_TYPE> pin_ids(static_cast<std::size_t>(pins) * gids);
-    std::vector<int> first(static_cast<std::size_t>(lists) + 1);
+    Array<ZOLTAN_ID_TYPE> ids(ledger, static_cast<std::size_t>(lists) * gids);
+    Array<ZOLTAN_ID_TYPE> pin_ids(ledger, static_cast<std::size_t>(pins) * gids);
+    Array<int> first(ledger, static_cast<std::size_t>(lists) + 1);
     call<ZOLTAN_HG_CS_FN>(zoltan_, ZOLTAN_HG_CS_FN_TYPE, entries.gid, lists, pins, format,
                           ids.data(), first.data(), pin_ids.data(), &error);
   }
@@ -224,9 +224,9 @@ void Queries::read_graph(const EntryCounts& entries) const {
     call<ZOLTAN_HG_SIZE_EDGE_WTS_FN>(zoltan_, ZOLTAN_HG_SIZE_EDGE_WTS_FN_TYPE, &edges, &error);
   if (edges > 0) {
     const auto told = static_cast<std::size_t>(edges);
-    std::vector<ZOLTAN_ID_TYPE> global_ids(told * gids);
-    std::vector<ZOLTAN_ID_TYPE> local_ids(told * static_cast<std::size_t>(entries.lid));
-    std::vector<float> weights(told * static_cast<std::size_t>(edge_weights));
+    Array<ZOLTAN_ID_TYPE> global_ids(ledger, told * gids);
+    Array<ZOLTAN_ID_TYPE> local_ids(ledger, told * static_cast<std::size_t>(entries.lid));
+    Array<float> weights(ledger, told * static_cast<std::size_t>(edge_weights));
     call<ZOLTAN_HG_EDGE_WTS_FN>(zoltan_, ZOLTAN_HG_EDGE_WTS_FN_TYPE, entries.gid, entries.lid,
                                 edges, edge_weights, global_ids.data(), local_ids.data(),
                                 weights.data(), &error);
@@ -235,8 +235,8 @@ void Queries::read_graph(const EntryCounts& entries) const {
   if (has(ZOLTAN_NUM_FIXED_OBJ_FN_TYPE) && has(ZOLTAN_FIXED_OBJ_LIST_FN_TYPE))
     fixed = call<ZOLTAN_NUM_FIXED_OBJ_FN>(zoltan_, ZOLTAN_NUM_FIXED_OBJ_FN_TYPE, &error);
   if (fixed > 0) {
-    std::vector<ZOLTAN_ID_TYPE> ids(static_cast<std::size_t>(fixed) * gids);
-    std::vector<int> parts(static_cast<std::size_t>(fixed));
+    Array<ZOLTAN_ID_TYPE> ids(ledger, static_cast<std::size_t>(fixed) * gids);
+    Array<int> parts(ledger, static_cast<std::size_t>(fixed));
     call<ZOLTAN_FIXED_OBJ_LIST_FN>(zoltan_, ZOLTAN_FIXED_OBJ_LIST_FN_TYPE, fixed, entries.gid,
                                    ids.data(), parts.data(), &error);
   }

@@ -6,6 +6,7 @@
 #include "handle/object_ids.hpp"
 #include "rebalancer/guarded_queries.hpp"
 #include "rebalancer/zoltan_weights.hpp"
+#include <valet/ledger.hpp>
 
 #include <zoltan.h>
 
@@ -55,7 +56,7 @@ class Queries {
   /// the number of coordinates; and for a graph the ids of objects, hyperedges, and what is fixed,
   /// which are read and forgotten. Local.
   /// @return What failed, if anything.
-  [[nodiscard]] std::optional<Diagnostic> ask_ahead(bool is_graph);
+  [[nodiscard]] std::optional<Diagnostic> ask_ahead(Ledger& ledger, bool is_graph);
   /// The number of coordinates that the application tells; 0: it tells none. After ask_ahead().
   [[nodiscard]] int dimensions() const { return dimensions_; }
 
@@ -63,7 +64,7 @@ class Queries {
   void set(ZOLTAN_FN_TYPE type, ZOLTAN_VOID_FN* function, const void* data);
   void guard(const Guard& one);
   [[nodiscard]] bool has(ZOLTAN_FN_TYPE type) const { return registered(zoltan_, type).given(); }
-  void read_graph(const EntryCounts& entries) const;
+  void read_graph(Ledger& ledger, const EntryCounts& entries) const;
 
   struct Replaced {
     ZOLTAN_FN_TYPE type;

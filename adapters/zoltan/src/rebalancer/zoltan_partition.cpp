@@ -213,7 +213,7 @@ bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger
   ZoltanWeights weights(units.objects, units.weight_dimensions > 0 ? units.total_weight : 0,
                         is_geometric);
   Queries queries(zoltan_, {weights, setup_.parts_before});
-  if (!mine) mine = queries.ask_ahead(basis_of(setup_.method) == Basis::relations);
+  if (!mine) mine = queries.ask_ahead(ledger, basis_of(setup_.method) == Basis::relations);
   mpi::Agreement agreement;
   agreement.equal({"the number of coordinates that ZOLTAN_NUM_GEOM_FN tells"},
                   queries.dimensions());
