@@ -181,9 +181,11 @@ TEST(AttachedErrors, PartsThatThrowEndOnAllRanks) {
 TEST(AttachedErrors, NumbersOfPartsAreNumbers) {
   AttachedLine line;
   line.attach();
-  line.set("NUM_GLOBAL_PARTS", "0");
-  expect_refused(line, ErrorCode::invalid_argument, {"NUM_GLOBAL_PARTS", "is 0", "at least 1"});
-  line.set("NUM_GLOBAL_PARTS", "DEFAULT");
+  for (const char* const name : {"NUM_GLOBAL_PARTS", "NUM_GLOBAL_PARTITIONS"}) {  // are the same
+    line.set(name, "0");
+    expect_refused(line, ErrorCode::invalid_argument, {"NUM_GLOBAL_PARTS", "is 0", "at least 1"});
+    line.set(name, "DEFAULT");
+  }
   line.set("NUM_LOCAL_PARTS", "0");
   expect_refused(line, ErrorCode::invalid_argument, {"NUM_LOCAL_PARTS is 0 on all ranks"});
 }

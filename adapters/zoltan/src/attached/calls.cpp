@@ -99,15 +99,13 @@ class Listed {
  public:
   /// Local. @param entries  Of ids in the lists.
   Listed(AttachedCall& call, const UserLists& user, const EntryCounts& entries)
-      : call_(call),
-        lists_{entries.gid, entries.lid, as_given(user.imports), as_given(user.exports)},
-        occupied_(call.state().count) {}
+      : call_(call), lists_(user), entries_(entries), occupied_(call.state().count) {}
 
   /// Gives the objects their parts, and the decision their ranks. Collective. @throws Error on all
   /// ranks alike.
   void read(rebalance::Decision& decision) {
     options_.parts = call_.parts();
-    reading_.emplace(ListCall{.entries = {lists_.gid_entries, lists_.lid_entries},
+    reading_.emplace(ListCall{.entries = entries_,
                               .rank = call_.channel().rank(),
                               .ranks = call_.channel().size(),
                               .occupied = occupied_,
@@ -126,12 +124,9 @@ class Listed {
   }
 
  private:
-  static PartitionList as_given(const MigrationList& list) {
-    return {list.count, list.ids.gids, list.ids.lids, list.procs, list.parts};
-  }
-
   AttachedCall& call_;
-  const PartitionLists lists_;
+  const UserLists& lists_;
+  const EntryCounts entries_;
   const Occupied occupied_;
   ListOptions options_;
   std::optional<ListCall> reading_;

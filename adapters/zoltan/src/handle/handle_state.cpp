@@ -28,24 +28,12 @@ HandleStates& states() {
   return *all;
 }
 
-/// What Zoltan obeys and does not tell, under the names that are remembered.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 16> followed_names{
-    {{"AUTO_MIGRATE", "AUTO_MIGRATE"},
-     {"RETURN_LISTS", "RETURN_LISTS"},
-     {"LB_METHOD", "LB_METHOD"},
-     {"LB_BLOCK_SIZE", "LB_BLOCK_SIZE"},
-     {"IMBALANCE_TOL", "IMBALANCE_TOL"},
-     {"OBJ_WEIGHT_DIM", "OBJ_WEIGHT_DIM"},
-     {"EDGE_WEIGHT_DIM", "EDGE_WEIGHT_DIM"},
-     {"NUM_GID_ENTRIES", "NUM_GID_ENTRIES"},
-     {"NUM_LID_ENTRIES", "NUM_LID_ENTRIES"},
-     {"NUM_GLOBAL_PARTS", "NUM_GLOBAL_PARTS"},
-     {"NUM_GLOBAL_PARTITIONS", "NUM_GLOBAL_PARTS"},
-     {"NUM_LOCAL_PARTS", "NUM_LOCAL_PARTS"},
-     {"NUM_LOCAL_PARTITIONS", "NUM_LOCAL_PARTS"},
-     {"KEEP_CUTS", "KEEP_CUTS"},
-     {"RCB_RECTILINEAR_BLOCKS", "RCB_RECTILINEAR_BLOCKS"},
-     {"REDUCE_DIMENSIONS", "REDUCE_DIMENSIONS"}}};
+/// What Zoltan obeys and does not tell.
+constexpr std::array<std::string_view, 14> followed_names{
+    "AUTO_MIGRATE",           "RETURN_LISTS",     "LB_METHOD",       "LB_BLOCK_SIZE",
+    "IMBALANCE_TOL",          "OBJ_WEIGHT_DIM",   "EDGE_WEIGHT_DIM", "NUM_GID_ENTRIES",
+    "NUM_LID_ENTRIES",        "NUM_GLOBAL_PARTS", "NUM_LOCAL_PARTS", "KEEP_CUTS",
+    "RCB_RECTILINEAR_BLOCKS", "REDUCE_DIMENSIONS"};
 
 /// Without white space in front, as Zoltan reads names and values, and in upper case.
 std::string as_zoltan_reads(const char* text) {
@@ -54,11 +42,10 @@ std::string as_zoltan_reads(const char* text) {
 }
 
 void follow(HandleState& own, const char* name, const char* value) {
-  const std::string read = as_zoltan_reads(name);
-  const auto found = std::ranges::find(followed_names, std::string_view(read),
-                                       &std::pair<std::string_view, std::string_view>::first);
-  if (found == followed_names.end()) return;
-  const std::string key(found->second);
+  std::string key = as_zoltan_reads(name);
+  constexpr std::string_view old_end = "_PARTITIONS";  // also of numbers of parts
+  if (key.ends_with(old_end)) key.replace(key.size() - old_end.size(), key.npos, "_PARTS");
+  if (std::ranges::find(followed_names, key) == followed_names.end()) return;
   std::string text = as_zoltan_reads(value);
   if (text == "DEFAULT")
     own.followed.erase(key);

@@ -3,6 +3,7 @@
 
 /// From the lists of all ranks to a destination for each object of this one.
 
+#include "dropin/lists.hpp"
 #include "lists/slot_map.hpp"
 #include "mpi/channel.hpp"
 #include <valet/block_storage.hpp>
@@ -28,7 +29,7 @@ struct MovedAlong {
 /// compared with them, three and a round of messages for imports alone.
 /// @param channel  For this call.
 /// @throws Error on all ranks alike.
-MovedAlong read_lists(const mpi::Channel& channel, Ledger& ledger, const PartitionLists& lists,
+MovedAlong read_lists(const mpi::Channel& channel, Ledger& ledger, const UserLists& lists,
                       const ListCall& call, SlotMap& map);
 
 /// Whether the data is as it was when such an error is thrown.

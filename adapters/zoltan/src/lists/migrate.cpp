@@ -120,13 +120,9 @@ class ListReader {
  public:
   /// @param channel  For this call.
   /// @param map      Gets the destinations.
-  ListReader(const mpi::Channel& channel, Ledger& ledger, const PartitionLists& lists,
+  ListReader(const mpi::Channel& channel, Ledger& ledger, const UserLists& lists,
              const ListCall& call, SlotMap& map)
-      : channel_(channel),
-        ledger_(ledger),
-        lists_{as_migration_list(lists.imports), as_migration_list(lists.exports)},
-        call_(call),
-        map_(map) {}
+      : channel_(channel), ledger_(ledger), lists_(lists), call_(call), map_(map) {}
 
   /// Collective; one reduction for exports, two where imports are to be compared with them, three
   /// and a round of messages for imports alone. @throws Error on all ranks alike.
@@ -243,7 +239,7 @@ class ListReader {
 
   const mpi::Channel& channel_;
   Ledger& ledger_;
-  const UserLists lists_;
+  const UserLists& lists_;
   const ListCall& call_;
   SlotMap& map_;
   bool has_exports_ = false;  ///< all ranks, after agree_on_input()
@@ -280,33 +276,6 @@ Report move(MPI_Comm communicator, const ListCall& call, SlotMap& map, const Rag
   return execute(plan, blocks, map.ranks());
 }
 
-/// @param call  Without the rank and the ranks.
-template <class Storage>
-ListMigration migrate_listed(MPI_Comm communicator, const PartitionLists& lists, ListCall call,
-                             const Storage& storage) {
-  std::optional<mpi::Channel> channel = mpi::Channel::open_for_call(communicator);
-  const double start = mpi::now();
-  call.rank = channel->rank();
-  call.ranks = channel->size();
-  Ledger ledger;
-  SlotMap map(ledger, call);
-  const MovedAlong along = read_lists(*channel, ledger, lists, call, map);
-  channel.reset();  // the plan takes the place of the call
-  ListMigration result;
-  result.list_seconds = mpi::now() - start;
-  result.list_bytes = ledger.peak_bytes();
-  try {
-    const Storage blocks = joined(storage, fields_along(along, call.options, lists.gid_entries));
-    result.report = move(communicator, call, map, blocks, result.required_slots);
-  } catch (const Error& error) {
-    if (has_moved_nothing(error.code())) map.restore_parts();
-    throw;
-  }
-  result.count = result.report.blocks_after;
-  if (along.is_reported) append_report(communicator, call.report, result.report);
-  return result;
-}
-
 /// The options with the parameters of a structure, if one is given.
 struct Obeyed {
   explicit Obeyed(const ListOptions& given) : options(given) {
@@ -323,9 +292,46 @@ struct Obeyed {
   std::optional<Diagnostic> wrong;
 };
 
+/// @param wrong  What is wrong with the storage, if anything.
+template <class Storage>
+ListMigration migrate_listed(MPI_Comm communicator, const PartitionLists& lists,
+                             const Occupied& occupied, std::uint64_t slots,
+                             const std::optional<Diagnostic>& wrong, const Storage& storage,
+                             const ListOptions& options) {
+  const Obeyed obeyed(options);
+  ListCall call{.entries = {lists.gid_entries, lists.lid_entries},
+                .occupied = occupied,
+                .slots = slots,
+                .wrong = wrong ? wrong : obeyed.wrong,
+                .report = obeyed.report,
+                .options = obeyed.options};
+  std::optional<mpi::Channel> channel = mpi::Channel::open_for_call(communicator);
+  const double start = mpi::now();
+  call.rank = channel->rank();
+  call.ranks = channel->size();
+  Ledger ledger;
+  SlotMap map(ledger, call);
+  const UserLists user{as_migration_list(lists.imports), as_migration_list(lists.exports)};
+  const MovedAlong along = read_lists(*channel, ledger, user, call, map);
+  channel.reset();  // the plan takes the place of the call
+  ListMigration result;
+  result.list_seconds = mpi::now() - start;
+  result.list_bytes = ledger.peak_bytes();
+  try {
+    const Storage blocks = joined(storage, fields_along(along, call.options, lists.gid_entries));
+    result.report = move(communicator, call, map, blocks, result.required_slots);
+  } catch (const Error& error) {
+    if (has_moved_nothing(error.code())) map.restore_parts();
+    throw;
+  }
+  result.count = result.report.blocks_after;
+  if (along.is_reported) append_report(communicator, call.report, result.report);
+  return result;
+}
+
 }  // namespace
 
-MovedAlong read_lists(const mpi::Channel& channel, Ledger& ledger, const PartitionLists& lists,
+MovedAlong read_lists(const mpi::Channel& channel, Ledger& ledger, const UserLists& lists,
                       const ListCall& call, SlotMap& map) {
   return ListReader(channel, ledger, lists, call, map).run();
 }
@@ -355,31 +361,15 @@ RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fie
 ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
                       const BlockStorage& storage, const ListOptions& options) {
   const valet::detail::MemoryReserve reserve;
-  const Obeyed obeyed(options);
-  auto wrong = storage::asked([&] { return storage.backend().diagnostic(); });
-  return migrate_listed(communicator, lists,
-                        {.entries = {lists.gid_entries, lists.lid_entries},
-                         .occupied = occupied,
-                         .slots = storage.slots(),
-                         .wrong = wrong ? wrong : obeyed.wrong,
-                         .report = obeyed.report,
-                         .options = obeyed.options},
-                        storage);
+  const auto wrong = storage::asked([&] { return storage.backend().diagnostic(); });
+  return migrate_listed(communicator, lists, occupied, storage.slots(), wrong, storage, options);
 }
 
 ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists, std::uint64_t count,
                       const RaggedStorage& storage, const ListOptions& options) {
   const valet::detail::MemoryReserve reserve;
-  const Obeyed obeyed(options);
-  const Occupied occupied(count);
-  return migrate_listed(communicator, lists,
-                        {.entries = {lists.gid_entries, lists.lid_entries},
-                         .occupied = occupied,
-                         .slots = slots_of(storage),
-                         .wrong = obeyed.wrong,
-                         .report = obeyed.report,
-                         .options = obeyed.options},
-                        storage);
+  return migrate_listed(communicator, lists, Occupied(count), slots_of(storage), std::nullopt,
+                        storage, options);
 }
 
 }  // namespace valet::zoltan

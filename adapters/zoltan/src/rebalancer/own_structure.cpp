@@ -67,19 +67,15 @@ PartitionSetup setup_of(const RebalancerOptions& options) {
 }  // namespace
 
 rebalance::Settings settings_of(const RebalancerOptions& options) {
-  rebalance::Settings settings{
-      .wrong = {},
-      .imbalance_tolerance = options.imbalance_tolerance,
-      .balance_count = options.balance_count,
-      .granularity = options.granularity,
-      .order_rule = order_rule_of(setup_of(options), !options.parameters.empty()),
-      .from = {},
-      .when_infeasible = options.when_infeasible,
-      .grow = options.grow,
-      .grow_ragged = options.grow_ragged,
-      .migration = options.migration,
-      .is_reported = false,
-      .before_move = {}};
+  rebalance::Settings settings;
+  settings.imbalance_tolerance = options.imbalance_tolerance;
+  settings.balance_count = options.balance_count;
+  settings.granularity = options.granularity;
+  settings.order_rule = order_rule_of(setup_of(options), !options.parameters.empty());
+  settings.when_infeasible = options.when_infeasible;
+  settings.grow = options.grow;
+  settings.grow_ragged = options.grow_ragged;
+  settings.migration = options.migration;
   return settings;
 }
 
