@@ -31,9 +31,8 @@ struct Guard {
   ZOLTAN_FN_TYPE as = type;     ///< what it is to Zoltan, unless there is a function of that type
   ZOLTAN_FN_TYPE needs = type;  ///< without a function of that type Zoltan does not ask
 };
-/// Those for which Zoltan can go on with something else. Where edges, ids of objects or what is
-/// fixed fails, that can be wrong enough for Zoltan to end on another rank: see
-/// Queries::ask_ahead().
+/// Those for which Zoltan can go on with something else. In place of ids of objects, pins or what
+/// is fixed that can be wrong enough for Zoltan to end on one rank: see Queries::ask_ahead().
 [[nodiscard]] const std::array<Guard, 17>& guards();
 
 /// What is registered with Zoltan, if anything.

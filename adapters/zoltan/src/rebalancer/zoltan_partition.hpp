@@ -71,7 +71,7 @@ class ZoltanPartition final : public rebalance::Partitioner {
 
   [[nodiscard]] const rebalance::PartitionerTraits& traits() const override { return traits_; }
   void may_know_more() { traits_.may_know_more = true; }
-  void each_object(bool each) { setup_.each_object = each; }
+  void each_object(bool is_given) { setup_.each_object = is_given; }
   /// Whether Zoltan has partitioned.
   [[nodiscard]] bool was_asked() const { return was_asked_; }
   /// In the ledger is what Zoltan takes, about, while it does.
