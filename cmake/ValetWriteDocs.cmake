@@ -30,7 +30,7 @@ set(group_storage valet/block_storage.hpp valet/custom_storage.hpp valet/ragged_
                   valet/ref.hpp valet/slots.hpp valet/storage_backend.hpp)
 set(group_plans valet/plan.hpp valet/repair.hpp)
 set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
-                  valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
+                  valet/intersect.hpp valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
 set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(kokkos|p4est|zoltan)/.*")
 set(group_c "valet/[a-z_]+[.]h")
 # Headers with macros only, or without declarations of their own.

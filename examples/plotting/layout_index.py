@@ -8,7 +8,8 @@ from .common import VALET, plt, save
 ALGORITHMS = {"classical": ("tab:red", "s", "CLASSICAL"),
               "scalapack": ("tab:purple", "D", "ScaLAPACK"),
               "falls": ("tab:orange", "^", "FALLS"),
-              "aspen": (VALET, "o", "ASPEN")}
+              "aspen": (VALET, "o", "ASPEN"),
+              "one_peer": ("tab:green", "v", "ASPEN, one peer")}
 
 
 def grid_ranks(grid):

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace valet::layout {
 
@@ -70,7 +71,7 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
   if (peer >= theirs.ranks) peer -= quotient(peer, theirs.ranks) * theirs.ranks;
   for (;;) {
     ++operations;
-    const std::int64_t room = theirs.block - offset;
+    const std::int64_t room = std::min(theirs.block - offset, pair.period - start);
     std::int64_t blocks = 1;
     if (mine.block <= room) {
       if (room - mine.block >= mine.stride) blocks += quotient(room - mine.block, mine.stride);
@@ -91,6 +92,52 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
     }
     if (peer >= theirs.ranks) peer -= theirs.ranks;
   }
+}
+
+/// Whether blocks of two coordinates meet anywhere, if both layouts go on for ever: multiples of
+/// their strides differ by all multiples of the greatest common divisor.
+inline bool can_meet(const DimensionPair& pair, std::int64_t own, std::int64_t other) {
+  const std::int64_t step = std::gcd(pair.mine.stride, pair.theirs.stride);
+  const std::int64_t behind =
+      own >= other ? (own - other) % step : step - 1 - (other - own - 1) % step;
+  return behind < pair.theirs.block || step - behind < pair.mine.block;
+}
+
+/// The same families for one coordinate of theirs (paper, section 4.1): from a block straight to
+/// the first one of the other side that ends behind its beginning. Operations are those steps: at
+/// most two per block of the side that has fewer in a period, and one per family; none where the
+/// layouts repeat and the two share nothing.
+template <class Sink>
+std::int64_t walk_aspen_to(const DimensionPair& pair, std::int32_t coordinate, std::int32_t peer,
+                           Sink&& sink) {
+  const DimensionPair::Side& mine = pair.mine;
+  const DimensionPair::Side& theirs = pair.theirs;
+  std::int64_t own = mine.start(coordinate), other = theirs.start(peer), local = 0;
+  std::int64_t operations = 0;
+  if (pair.repeats && !can_meet(pair, own, other)) return operations;
+  while (own < pair.period && other < pair.period) {
+    ++operations;
+    const std::int64_t own_end = std::min(own + mine.block, pair.period);
+    const std::int64_t other_end = std::min(other + theirs.block, pair.period);
+    const std::int64_t left = std::max(own, other);
+    const std::int64_t length = std::min(own_end, other_end) - left;
+    IndexFamily found{left, local + (left - own), length, 1, peer};
+    // The one that ends first is left behind, with those that lie before the other one or, if it is
+    // whole, with it inside the other one.
+    if (own_end <= other_end) {
+      const std::int64_t reach = length == mine.block ? other_end : std::max(own_end, other);
+      if (reach - own_end >= mine.stride) found.count += quotient(reach - own_end, mine.stride);
+      own += found.count * mine.stride;
+      local += found.count * mine.block;
+    } else {
+      const std::int64_t reach = length == theirs.block ? own_end : std::max(other_end, own);
+      if (reach - other_end >= theirs.stride)
+        found.count += quotient(reach - other_end, theirs.stride);
+      other += found.count * theirs.stride;
+    }
+    if (length > 0) sink(found);
+  }
+  return operations;
 }
 
 }  // namespace valet::layout

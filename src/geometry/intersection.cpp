@@ -3,6 +3,7 @@
 
 #include "base/diagnose.hpp"
 #include "geometry/aspen.hpp"
+#include "geometry/comparisons.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -22,15 +23,53 @@ std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_
   return factor > quotient(extent - 1, other) ? extent : factor * other;
 }
 
-void check(const BlockCyclic& mine, int rank, const BlockCyclic& theirs) {
-  if (rank < 0 || rank >= mine.ranks())
-    refuse("rank ", rank, " is not in the layout's grid, which has ranks 0 to ", mine.ranks() - 1);
-  if (mine.dimensions() != theirs.dimensions())
-    refuse("the two layouts are not of the same array: ", mine.dimensions(), " and ",
-           theirs.dimensions(), " dimensions");
+void check_in_grid(const char* what, int number, const char* whose, int ranks) {
+  if (number < 0 || number >= ranks)
+    refuse(what, number, " is not in ", whose, " grid, which has ranks 0 to ", ranks - 1);
+}
+
+void check_options(const IntersectOptions& options, int ranks) {
+  if (options.peer != IntersectOptions::all_peers)
+    check_in_grid("peer ", options.peer, "the other layout's", ranks);
+  if (options.algorithm < IntersectionAlgorithm::aspen ||
+      options.algorithm > IntersectionAlgorithm::classical)
+    refuse("unknown intersection algorithm ", static_cast<int>(options.algorithm),
+           "; give aspen (0), falls (1) or classical (2)");
+}
+
+Peers peers_of(const DimensionPair& pair, const IntersectOptions& options) {
+  if (options.peer == IntersectOptions::all_peers) return {0, pair.theirs.ranks};
+  return {options.peer, options.peer + 1};
+}
+
+/// Calls sink(IndexFamily) for the families of one period, ascending by position for each peer.
+/// @return Operations.
+template <class Sink>
+std::int64_t walk(const DimensionPair& pair, int coordinate, const IntersectOptions& options,
+                  Sink&& sink) {
+  const Peers peers = peers_of(pair, options);
+  switch (options.algorithm) {
+    case IntersectionAlgorithm::classical:
+      return walk_comparing<Comparing::all>(pair, coordinate, peers, sink);
+    case IntersectionAlgorithm::falls:
+      return walk_comparing<Comparing::onwards>(pair, coordinate, peers, sink);
+    default:
+      return options.peer == IntersectOptions::all_peers
+                 ? walk_aspen(pair, coordinate, sink)
+                 : walk_aspen_to(pair, coordinate, options.peer, sink);
+  }
 }
 
 }  // namespace
+
+void check_intersection(const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
+                        const IntersectOptions& options) {
+  check_in_grid("rank ", rank, "the layout's", mine.ranks());
+  if (mine.dimensions() != theirs.dimensions())
+    refuse("the two layouts are not of the same array: ", mine.dimensions(), " and ",
+           theirs.dimensions(), " dimensions");
+  check_options(options, theirs.ranks());
+}
 
 DimensionPair::Side::Side(const Dimension& dimension)
     : block(std::max<std::int64_t>(dimension.ranks() == 1
@@ -58,19 +97,25 @@ DimensionPair::DimensionPair(const Dimension& my_dimension, const Dimension& the
 }
 
 DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair& pair,
-                                             int coordinate)
-    : first_(ledger, static_cast<std::size_t>(pair.theirs.ranks) + 1), pair_(pair) {
+                                             int coordinate, const IntersectOptions& options)
+    : pair_(pair) {
+  const Peers peers = peers_of(pair, options);
+  lowest_ = peers.first;
+  first_ = Array<std::int64_t>(ledger, static_cast<std::size_t>(peers.end - peers.first) + 1);
   // Counted, then placed: no second list beside the sorted one.
   std::fill(first_.begin(), first_.end(), 0);
-  walk_aspen(pair, coordinate,
-             [&](const IndexFamily& found) { ++first_[static_cast<std::size_t>(found.peer) + 1]; });
+  operations_ = walk(pair, coordinate, options,
+                     [counts = first_.data() + 1, lowest = lowest_](const IndexFamily& found) {
+                       ++counts[found.peer - lowest];
+                     });
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
   families_ = Array<Family>(ledger, static_cast<std::size_t>(*(first_.end() - 1)));
-  walk_aspen(pair, coordinate, [&](const IndexFamily& found) {
-    std::int64_t& next = first_[static_cast<std::size_t>(found.peer)];
-    families_[static_cast<std::size_t>(next++)] = {found.position, found.local, found.length,
-                                                   found.count, 0};
-  });
+  walk(
+      pair, coordinate, options,
+      [next = first_.data(), lowest = lowest_, place = families_.data()](const IndexFamily& found) {
+        place[next[found.peer - lowest]++] = {found.position, found.local, found.length,
+                                              found.count, 0};
+      });
   // Each entry has advanced to the beginning of the next peer.
   std::copy_backward(first_.begin(), first_.end() - 1, first_.end());
   first_[0] = 0;
@@ -104,15 +149,38 @@ std::int64_t DimensionIntersection::size(int peer) const noexcept {
          std::min(distance - whole * stride, family.length);
 }
 
+Intersection::Intersection(const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
+                           const IntersectOptions& options)
+    : ledger_(std::make_unique<Ledger>()), theirs_(theirs) {
+  find(*ledger_, mine, rank, options);
+}
+
 Intersection::Intersection(Ledger& ledger, const BlockCyclic& mine, int rank,
-                           const BlockCyclic& theirs)
+                           const BlockCyclic& theirs, const IntersectOptions& options)
     : theirs_(theirs) {
-  check(mine, rank, theirs);
-  const BlockCyclic::Coordinates coordinates = mine.coordinates(rank);
+  find(ledger, mine, rank, options);
+}
+
+void Intersection::find(Ledger& ledger, const BlockCyclic& mine, int rank,
+                        const IntersectOptions& options) {
+  check_intersection(mine, rank, theirs_, options);
+  const BlockCyclic::Coordinates own = mine.coordinates(rank);
+  const BlockCyclic::Coordinates peer = theirs_.coordinates(std::max(options.peer, 0));
+  bool is_empty = false;
   for (std::size_t d = 0; d < mine.dimensions(); ++d) {
-    const DimensionPair pair(mine.dimension(d), theirs.dimension(d), static_cast<int>(d));
-    dimensions_[d] = DimensionIntersection(ledger, pair, coordinates[d]);
+    const DimensionPair pair(mine.dimension(d), theirs_.dimension(d), static_cast<int>(d));
+    if (is_empty) continue;  // nor is the product anything (paper, section 4.1)
+    IntersectOptions along = options;
+    if (options.peer != IntersectOptions::all_peers) along.peer = peer[d];
+    dimensions_[d] = DimensionIntersection(ledger, pair, own[d], along);
+    is_empty = dimensions_[d].is_empty();
   }
+}
+
+std::int64_t Intersection::operations() const noexcept {
+  std::int64_t operations = 0;
+  for (const DimensionIntersection& along : dimensions_) operations += along.operations();
+  return operations;
 }
 
 std::int64_t Intersection::elements(int peer) const {
@@ -129,3 +197,17 @@ int Intersection::next_peer(int from) const {
 }
 
 }  // namespace valet::layout
+
+valet::FoundFamilies valet::intersect(const layout::DimensionPair& pair, int coordinate,
+                                      std::span<layout::IndexFamily> families,
+                                      const IntersectOptions& options) {
+  layout::check_in_grid("coordinate ", coordinate, "the layout's", pair.mine.ranks);
+  layout::check_options(options, pair.theirs.ranks);
+  std::size_t found = 0;
+  const std::int64_t operations =
+      layout::walk(pair, coordinate, options, [&](const layout::IndexFamily& family) {
+        if (found < families.size()) families[found] = family;
+        ++found;
+      });
+  return {found, operations};
+}

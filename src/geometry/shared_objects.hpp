@@ -152,17 +152,9 @@ class SharedObjects {
 
   template <class Action>
   void for_each_of_both(int peer, Action&& action) const {
-    const DimensionPair pair = both_.pair();
-    const std::int64_t step = pair.local_period();
-    for (std::int64_t begin = 0, local = 0; begin < pair.extent;
-         begin += pair.period, local += step)
-      for (const DimensionIntersection::Family& family : both_.families(peer))
-        for (std::int64_t k = 0; k < family.count; ++k) {
-          const std::int64_t number = begin + family.position + k * pair.family_stride();
-          if (number >= pair.extent) break;
-          action(SharedRun{number, local + family.local + k * pair.local_stride(),
-                           std::min(family.length, pair.extent - number)});
-        }
+    both_.for_each_run(peer, [&](std::int64_t number, std::int64_t slot, std::int64_t length) {
+      action(SharedRun{number, slot, length});
+    });
   }
 
   const ObjectSide& mine_;

@@ -6,6 +6,7 @@
 
 #include "test_comm.hpp"
 
+#include <map>
 #include <string_view>
 
 namespace {
@@ -160,6 +161,30 @@ TEST(Readme, HandsAMatrixToOtherRanks) {
                       {.data = b, .bytes = b_bytes});
 
   long long wrong = 0;
+  if (const int me = rank(); me < 4) {
+    const std::int64_t row_length = made.layout.local_extents(me)[1];
+    std::map<int, std::vector<double>> packed;
+    // What this rank has for each rank of the other layout, in the order in which that rank finds
+    // it.
+    const valet::layout::Intersection shared = valet::intersect(made.layout, me, used.layout);
+    for (int p = shared.next_peer(0); p < used.layout.ranks(); p = shared.next_peer(p + 1))
+      shared.for_each_run(p, valet::IndexOrder::row_major,
+                          [&](const auto&, const auto& local, std::int64_t length) {
+                            const double* const run = a + local[0] * row_length + local[1];
+                            packed[p].insert(packed[p].end(), run, run + length);
+                          });
+    for (int p = 0; p < used.layout.ranks(); ++p) {
+      std::size_t next = 0;
+      valet::intersect(used.layout, p, made.layout, {.peer = me})
+          .for_each_run(me, valet::IndexOrder::row_major,
+                        [&](const auto& global, const auto&, std::int64_t length) {
+                          for (std::int64_t k = 0; k < length; ++k)
+                            wrong += packed[p].at(next++) !=
+                                     static_cast<double>(global[0] * n + global[1] + k);
+                        });
+      wrong += next != packed[p].size();
+    }
+  }
   if (rank() >= 4) {
     const auto extents = used.layout.local_extents(rank() - 4);
     for (std::int64_t i = 0; i < extents[0]; ++i)

@@ -8,9 +8,9 @@
 
 #include "base/names.hpp"
 #include "benchmark.hpp"
-#include "index_walks.hpp"
 #include "scalapack.hpp"
 #include <valet/block_cyclic.hpp>
+#include <valet/intersect.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,13 +18,23 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace valet::bench {
 
+enum class IndexAlgorithm {
+  aspen,  ///< as IntersectionAlgorithm, and the next two as well
+  falls,
+  classical,
+  one_peer,   ///< ASPEN for one peer of each coordinate (ASPEN paper, section 4.1)
+  scalapack,  ///< ScaLAPACK's, where it can be called
+};
+
 constexpr std::array index_algorithms{detail::Named{IndexAlgorithm::classical, "classical"},
                                       detail::Named{IndexAlgorithm::falls, "falls"},
                                       detail::Named{IndexAlgorithm::aspen, "aspen"},
+                                      detail::Named{IndexAlgorithm::one_peer, "one_peer"},
                                       detail::Named{IndexAlgorithm::scalapack, "scalapack"}};
 
 /// @throws Error invalid_argument: no such name, or a program built without ScaLAPACK's.
@@ -41,12 +51,16 @@ constexpr std::array index_algorithms{detail::Named{IndexAlgorithm::classical, "
 /// far apart in time, and what else the machine does must not decide between two algorithms.
 constexpr int samples_per_measurement = 3;
 
-/// One algorithm on one pair of layouts. Collective over MPI_COMM_WORLD: every rank does all of it,
-/// the slowest counts.
+/// One algorithm on one pair of layouts: what each coordinate of the local grid shares with every
+/// coordinate of the remote one, in each dimension (Algorithm 1 of the paper), by
+/// valet::intersect(). Collective over MPI_COMM_WORLD: every rank does all of it, the slowest
+/// counts.
 class IndexStudy {
  public:
   IndexStudy(const BlockCyclic& local, const BlockCyclic& remote, IndexAlgorithm algorithm)
-      : local_(local), remote_(remote), algorithm_(algorithm) {
+      : algorithm_(algorithm) {
+    for (std::size_t d = 0; d < local.dimensions(); ++d)
+      lines_.push_back({local.dimension(d), remote.dimension(d)});
     make_room();
     // Short enough for hundreds of cases, long against the resolution of a clock.
     constexpr double sample_seconds = 1e-4;
@@ -78,6 +92,10 @@ class IndexStudy {
   }
 
  private:
+  struct Line {
+    layout::Dimension mine, theirs;
+  };
+
   /// Ranges of local indices, those that touch made one: where a dimension has one rank, Valet
   /// takes it for one block and ScaLAPACK does not.
   struct LocalRanges {
@@ -93,94 +111,96 @@ class IndexStudy {
 
   /// Memory at hand, as in the paper.
   void make_room() {
-    if (!is_scalapack()) {
-      operations_ = walk([this](const IndexFamily&) { ++segments_; });
-      families_.resize(segments_);
-      return;
+    if (is_scalapack()) {
+      std::size_t room = 0;
+      for (const Line& along : lines_)
+        for (const layout::Dimension& side : {along.mine, along.theirs})
+          room += static_cast<std::size_t>(side.extent() / side.block_size() + 1);
+      intervals_.resize(room);
     }
-    std::size_t room = 0;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const layout::Dimension& mine = local_.dimension(d);
-      const layout::Dimension& theirs = remote_.dimension(d);
-      room = std::max(room, static_cast<std::size_t>(mine.extent() / mine.block_size() +
-                                                     theirs.extent() / theirs.block_size() + 2));
-    }
-    intervals_.resize(room);
     operations_ = compute();
-    segments_ = static_cast<std::size_t>(operations_);
+    families_.resize(segments_);
   }
 
-  /// What each coordinate of the local grid shares with every coordinate of the remote one, in each
-  /// dimension: Algorithm 1 of the paper. Calls sink(IndexFamily). @return Operations.
-  template <class Sink>
-  std::int64_t walk(Sink&& sink) const {
-    std::int64_t operations = 0;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d), static_cast<int>(d));
-      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
-        operations += bench::walk(pair, coordinate, algorithm_, sink);
-    }
-    return operations;
-  }
-
-  /// The same by ScaLAPACK, which looks at one peer at a time. Calls sink(dimension, coordinate,
-  /// peer, how many it found) while they are in intervals_.
+  /// The same by ScaLAPACK, which looks at one peer at a time. Calls sink(line, coordinate, peer,
+  /// how many it found) while they are in intervals_.
   template <class Sink>
   void scan(Sink&& sink) {
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const ScalapackDimension mine(local_.dimension(d));
-      const ScalapackDimension theirs(remote_.dimension(d));
+    for (const Line& along : lines_) {
+      const ScalapackDimension mine(along.mine);
+      const ScalapackDimension theirs(along.theirs);
       for (int coordinate = 0; coordinate < mine.ranks; ++coordinate)
         for (int peer = 0; peer < theirs.ranks; ++peer)
-          sink(d, coordinate, peer,
+          sink(along, coordinate, peer,
                scalapack_intervals(mine, theirs, coordinate, peer, intervals_.data()));
     }
   }
 
+  /// Counts segments_, and lists them in families_ as far as there is room. @return Operations, if
+  /// known.
   std::int64_t compute() {
     if (!is_scalapack()) {
-      IndexFamily* next = families_.data();
-      return walk([&next](const IndexFamily& family) { *next++ = family; });
+      const bool is_named = algorithm_ < IndexAlgorithm::one_peer;
+      return compute_by(is_named ? static_cast<IntersectionAlgorithm>(algorithm_)
+                                 : IntersectionAlgorithm::aspen);
     }
-    std::int64_t found = 0;
-    scan([&found](std::size_t, int, int, int count) { found += count; });
-    return found;
+    segments_ = 0;
+    scan(
+        [this](const Line&, int, int, int count) { segments_ += static_cast<std::size_t>(count); });
+    return 0;
+  }
+
+  std::int64_t compute_by(IntersectionAlgorithm algorithm) {
+    segments_ = 0;
+    std::int64_t operations = 0;
+    for (const Line& along : lines_) {
+      const layout::DimensionPair pair(along.mine, along.theirs);
+      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
+        const bool is_one = algorithm_ == IndexAlgorithm::one_peer;
+        const FoundFamilies found = intersect(
+            pair, coordinate, std::span(families_).subspan(std::min(segments_, families_.size())),
+            {is_one ? coordinate % pair.theirs.ranks : IntersectOptions::all_peers, algorithm});
+        segments_ += found.families;
+        operations += found.operations;
+      }
+    }
+    return operations;
   }
 
   /// Blocks of the local layout in one period, all coordinates and dimensions together.
   [[nodiscard]] std::int64_t local_blocks() const {
     std::int64_t blocks = 0;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
+    for (const Line& along : lines_) {
+      const layout::DimensionPair pair(along.mine, along.theirs);
       blocks += (pair.period + pair.mine.block - 1) / pair.mine.block;
     }
     return blocks;
   }
 
-  /// Whether every segment of every pair of coordinates is the one CLASSICAL finds, and every
-  /// computation that was timed found all.
+  /// Whether CLASSICAL finds the same, and every computation that was timed found all.
   [[nodiscard]] bool agrees_with_classical() {
     if (operations_ != operations_done_ / (iterations_ * static_cast<long long>(seconds_.size())))
       return false;
     if (is_scalapack()) return scan_agrees_with_classical();
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
-        if (segments_of(pair, coordinate, algorithm_) !=
-            segments_of(pair, coordinate, IndexAlgorithm::classical))
-          return false;
-    }
-    return true;
+    std::vector<layout::IndexFamily> found = families_;
+    compute_by(IntersectionAlgorithm::classical);
+    for (auto* const list : {&found, &families_})
+      std::ranges::sort(*list, {}, [](const layout::IndexFamily& one) {
+        return std::tuple(one.position, one.local, one.length, one.count, one.peer);
+      });
+    return segments_ == found.size() && families_ == found;
   }
 
   [[nodiscard]] bool scan_agrees_with_classical() {
     bool agrees = true;
-    scan([&](std::size_t d, int coordinate, int peer, int count) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-      const auto classical = segments_of(pair, coordinate, IndexAlgorithm::classical);
+    scan([&](const Line& along, int coordinate, int peer, int count) {
+      Ledger ledger;
       LocalRanges ours, theirs;
-      for (const Segment& one : classical[static_cast<std::size_t>(peer)])
-        ours.add(one.local, one.length);
+      layout::DimensionIntersection(ledger, {along.mine, along.theirs}, coordinate,
+                                    {peer, IntersectionAlgorithm::classical})
+          .for_each_run(peer, [&](std::int64_t, std::int64_t local, std::int64_t length) {
+            ours.add(local, length);
+          });
       for (const SharedInterval& one :
            std::span(intervals_.data(), static_cast<std::size_t>(count)))
         theirs.add(one.local, one.length);
@@ -189,12 +209,11 @@ class IndexStudy {
     return agrees;
   }
 
-  BlockCyclic local_;
-  BlockCyclic remote_;
+  std::vector<Line> lines_;  ///< one for each dimension
   IndexAlgorithm algorithm_;
   std::size_t segments_ = 0;
   std::int64_t operations_ = 0;
-  std::vector<IndexFamily> families_;
+  std::vector<layout::IndexFamily> families_;
   /// What one pair of coordinates shares: ScaLAPACK uses it at once.
   std::vector<SharedInterval> intervals_;
   std::int64_t operations_done_ = 0;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
-#include "geometry/intersection.hpp"
 #include "index_study.hpp"
 #include "scalapack.hpp"
-#include <valet/ledger.hpp>
+#include <valet/intersect.hpp>
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
@@ -63,8 +62,7 @@ std::vector<std::uint64_t> shared_elements(const BlockCyclic& from, const BlockC
   require_ranks(to);
   std::vector<std::uint64_t> counts(static_cast<std::size_t>(world_size()), 0);
   if (world_rank() >= from.ranks()) return counts;
-  Ledger ledger;
-  const layout::Intersection shared(ledger, from, world_rank(), to);
+  const layout::Intersection shared = intersect(from, world_rank(), to);
   for (int peer = 0; peer < to.ranks(); ++peer)
     counts[static_cast<std::size_t>(peer)] = static_cast<std::uint64_t>(shared.elements(peer));
   return counts;
@@ -187,9 +185,11 @@ class LayoutBenchmark final : public Benchmark {
          "index: grids of the local layout, in ranks per dimension (comma-separated)"},
         {"--remote-grid", &remote_grids_, "index: grids of the remote layout (comma-separated)"},
         {"--algorithm", &algorithms_,
-         "index: algorithms (comma-separated): classical, falls, aspen, scalapack. The last is "
-         "the function that pdgemr2d calls for each pair of processes; like the others, it is "
-         "called here for each pair of coordinates"}};
+         "index: algorithms (comma-separated): classical, falls, aspen, one_peer (ASPEN for one "
+         "peer "
+         "of each coordinate), scalapack. The last is the function that pdgemr2d calls for each "
+         "pair "
+         "of processes; like the others, it is called here for each pair of coordinates"}};
     if (!has_scalapack_intervals()) algorithms_.pop_back();
   }
 
