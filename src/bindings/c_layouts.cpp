@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
+#include "geometry/intersection.hpp"
+#include <valet/intersect.hpp>
 #include <valet/redistribute.hpp>
 #include <valet/valet.h>
 
@@ -38,6 +40,11 @@ valet::GridLayout to_grid(const Valet_Layout& layout) {
   return grid;
 }
 
+void require_layouts(const Valet_Layout* one, const Valet_Layout* other) {
+  for (const Valet_Layout* const layout : {one, other})
+    require_pointer(layout, "a layout", "give both layouts");
+}
+
 template <class Pointer>
 valet::LocalArray<Pointer> to_array(const Valet_Array* array, int dimensions) {
   if (array == nullptr) return {};
@@ -59,8 +66,7 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
                           const Valet_Array* source, const Valet_Array* target,
                           const valet::Options& chosen, const Valet_Report* report) {
   require_report(report);
-  for (const Valet_Layout* const layout : {from, to})
-    require_pointer(layout, "a layout", "give both layouts");
+  require_layouts(from, to);
   auto options = to_element_options<valet::LayoutOptions>(chosen);
   options.method = chosen.method;
   return {to_grid(*from), to_grid(*to), to_array<const void*>(source, from->dimensions),
@@ -93,5 +99,38 @@ int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,
     write_report(valet::redistribute_in_place(communicator, call.from, call.to, element_bytes,
                                               call.target, call.options),
                  report);
+  });
+}
+
+int Valet_Intersect(const Valet_Layout* mine, int rank, const Valet_Layout* theirs, int peer,
+                    int dimension, int algorithm, Valet_Index_family* families, int64_t room,
+                    Valet_Index_families* found) {
+  return guarded([&] {
+    require_layouts(mine, theirs);
+    require_pointer(found, "the place for the result", "give its address");
+    if (room > 0) require_pointer(families, "the list of families", "allocate it, or give no room");
+    const valet::BlockCyclic own = to_grid(*mine).layout, other = to_grid(*theirs).layout;
+    valet::IntersectOptions options{peer, static_cast<valet::IntersectionAlgorithm>(algorithm)};
+    valet::layout::check_intersection(own, rank, other, options);
+    if (dimension < 0 || dimension >= mine->dimensions)
+      throw valet::Error(
+          valet::ErrorCode::invalid_argument,
+          valet::joined("dimension ", dimension, " is not one of 0 to ", mine->dimensions - 1));
+    const auto d = static_cast<std::size_t>(dimension);
+    if (peer != VALET_ALL_PEERS) options.peer = other.coordinates(peer)[d];
+    const valet::layout::DimensionPair pair(own.dimension(d), other.dimension(d), dimension);
+    static_assert(sizeof(Valet_Index_family) == sizeof(valet::layout::IndexFamily));
+    const valet::FoundFamilies all =
+        valet::intersect(pair, own.coordinates(rank)[d],
+                         {reinterpret_cast<valet::layout::IndexFamily*>(families),
+                          room > 0 ? static_cast<std::size_t>(room) : 0},
+                         options);
+    *found = {static_cast<int64_t>(all.families),
+              pair.family_stride(),
+              pair.local_stride(),
+              pair.period,
+              pair.local_period(),
+              pair.extent,
+              all.operations};
   });
 }

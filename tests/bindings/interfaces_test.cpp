@@ -44,16 +44,16 @@ std::string module() {
   return std::regex_replace(content(VALET_MODULES "valet.f90") +
                                 content(VALET_MODULES "valet_ragged.f90") +
                                 content(VALET_MODULES "valet_custom.f90") +
+                                content(VALET_MODULES "valet_intersection.f90") +
                                 content(VALET_ZOLTAN "src/fortran/valet_zoltan.f90"),
                             std::regex("![^\n]*"), "");
 }
 
 std::string kind_in_fortran(const std::string& type, bool is_pointer) {
-  static const std::map<std::string, std::string> kinds{{"int", "integer(c_int)"},
-                                                        {"size_t", "integer(c_size_t)"},
-                                                        {"uint64_t", "integer(c_int64_t)"},
-                                                        {"double", "real(c_double)"},
-                                                        {"char", "character(kind=c_char)"}};
+  static const std::map<std::string, std::string> kinds{
+      {"int", "integer(c_int)"},         {"size_t", "integer(c_size_t)"},
+      {"int64_t", "integer(c_int64_t)"}, {"uint64_t", "integer(c_int64_t)"},
+      {"double", "real(c_double)"},      {"char", "character(kind=c_char)"}};
   if (is_pointer) return type.ends_with("_fn") ? "type(c_funptr)" : "type(c_ptr)";
   const auto found = kinds.find(type);
   return found == kinds.end() ? "type(" + type + ")" : found->second;

@@ -270,6 +270,69 @@ static void check_layouts(int rank, int size) {
           "no layout is refused");
 }
 
+/* What this rank of blocks of 7 shares with every rank of single elements, by each algorithm, for
+ * all ranks and for one: every element, exactly once. */
+static void check_intersection(int rank, int size) {
+  enum { extent = 1000 };
+  const int64_t extents[] = {extent}, sevens[] = {7}, ones[] = {1}, longer[] = {extent + 1};
+  const int grid[] = {size};
+  const Valet_Layout blocks = {1, extents, sevens, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Layout cyclic = {1, extents, ones, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Layout another = {1, longer, ones, grid, VALET_ROW_MAJOR, NULL, NULL};
+  Valet_Index_family families[100];
+  Valet_Index_families all;
+  for (int peer = VALET_ALL_PEERS; peer < size; ++peer)
+    for (int algorithm = VALET_INTERSECTION_ASPEN; algorithm <= VALET_INTERSECTION_CLASSICAL;
+         ++algorithm) {
+      int found[extent] = {0};
+      families[1].length = -5;
+      require(Valet_Intersect(&blocks, rank, &cyclic, peer, 0, algorithm, families, 1, &all) ==
+                      VALET_SUCCESS &&
+                  families[1].length == -5 && all.families <= 100,
+              "no more is written than there is room for");
+      require(Valet_Intersect(&blocks, rank, &cyclic, peer, 0, algorithm, families, 100, &all) ==
+                  VALET_SUCCESS,
+              "an intersection");
+      for (int64_t begin = 0, local = 0; begin < all.extent;
+           begin += all.period, local += all.local_period)
+        for (const Valet_Index_family* f = families; f < families + all.families; ++f)
+          for (int64_t k = 0; k < f->count; ++k) {
+            const int64_t at = begin + f->position + k * all.stride;
+            const int64_t place = local + f->local + k * all.local_stride;
+            for (int64_t j = at; j < at + f->length && j < extent; ++j) {
+              require(j / 7 % size == rank && j % size == f->peer, "a shared element");
+              require(place + (j - at) == j / 7 / size * 7 + j % 7, "its local index");
+              ++found[j];
+            }
+          }
+      for (int j = 0; j < extent; ++j)
+        require(found[j] == (j / 7 % size == rank && (peer == VALET_ALL_PEERS || j % size == peer)),
+                "each shared element once");
+    }
+  const struct {
+    const Valet_Layout* theirs;
+    int peer, dimension, algorithm;
+    const char* text;
+  } wrong[] = {{&another, 0, 0, 0, "extent 1000 and 1001 in dimension 0"},
+               {&cyclic, size, 0, 0, "is not in the other layout's grid"},
+               {&cyclic, 0, 1, 0, "dimension 1 is not one of 0 to 0"},
+               {&cyclic, 0, 0, 7, "unknown intersection algorithm 7"},
+               {NULL, 0, 0, 0, "give both layouts"}};
+  for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; ++w)
+    require(Valet_Intersect(&blocks, rank, wrong[w].theirs, wrong[w].peer, wrong[w].dimension,
+                            wrong[w].algorithm, families, 100, &all) == VALET_INVALID_ARGUMENT &&
+                strstr(Valet_Error_message(), wrong[w].text) != NULL,
+            wrong[w].text);
+  require(
+      Valet_Intersect(&blocks, size, &cyclic, 0, 0, 0, NULL, 0, &all) == VALET_INVALID_ARGUMENT &&
+          strstr(Valet_Error_message(), "is not in the layout's grid") != NULL,
+      "a rank too many is refused");
+  require(
+      Valet_Intersect(&blocks, rank, &cyclic, 0, 0, 0, NULL, 1, &all) == VALET_INVALID_ARGUMENT &&
+          strstr(Valet_Error_message(), "allocate it, or give no room") != NULL,
+      "no memory is refused");
+}
+
 /* A trace to a place that cannot be written is a warning, and the blocks move all the same. */
 static void check_what_is_seen(int rank, int size, const Valet_Storage* storage, const int* ranks) {
   int progress_calls = 0, messages = 0;
@@ -397,6 +460,7 @@ int main(int argc, char** argv) {
 
   check_alltoall(rank, size);
   check_layouts(rank, size);
+  check_intersection(rank, size);
   check_repair(rank, size);
   check_object_layouts(rank, size, storage);
 

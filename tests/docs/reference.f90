@@ -77,6 +77,36 @@ subroutine redistribute(comm, size, n, a, room) bind(C, name='fortran_redistribu
   code = Valet_Redistribute(comm, blocks, columns, 8_c_size_t, matrix, copy)
 end subroutine
 
+subroutine intersect(rank, ranks, n, runs) bind(C, name='fortran_shared')
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_intersection
+  implicit none
+  integer(c_int), value :: rank, ranks
+  integer(c_int64_t), value :: n
+  integer(c_int64_t), intent(out) :: runs(0:ranks - 1)
+  integer(c_int64_t), target :: extents(2), one_column(2), squares(2)
+  integer(c_int), target :: grid(2)
+  type(Valet_Layout) :: columns, blocks
+  type(Valet_Index_family) :: families(100)
+  type(Valet_Index_families) :: found
+  integer(c_int) :: code, peer
+  extents = [n, n]
+  one_column = [n, 1_c_int64_t]
+  squares = [16, 16]
+  grid = [1, ranks]
+  columns = Valet_Layout(2, c_loc(extents), c_loc(one_column), c_loc(grid))
+  blocks = Valet_Layout(2, c_loc(extents), c_loc(squares), c_loc(grid))
+
+  ! The families that a rank shares with all others along the second dimension, in blocks of 16.
+  code = Valet_Intersect(columns, rank, blocks, VALET_ALL_PEERS, 1, VALET_INTERSECTION_ASPEN, &
+    families, size(families, kind=c_int64_t), found)
+  if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
+  do peer = 0, ranks - 1
+    runs(peer) = sum(families(:found%families)%count, families(:found%families)%peer == peer)
+  end do
+end subroutine
+
 subroutine move_rows(comm, entries, capacity, offsets, id, most, count, ranks) &
     bind(C, name='fortran_moved_rows')
   use, intrinsic :: iso_c_binding

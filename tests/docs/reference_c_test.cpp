@@ -94,6 +94,23 @@ TEST(ReferenceInC, MovesAMatrix) {
   EXPECT_EQ(room, columns);
 }
 
+TEST(ReferenceInC, FindsWhatIsShared) {
+  const std::array<std::int64_t, 2> extents{40, 100}, one_column{40, 1}, squares{16, 16};
+  const std::array<int, 2> grid{1, 3};
+  Valet_Layout columns{2,       extents.data(), one_column.data(), grid.data(), VALET_ROW_MAJOR,
+                       nullptr, nullptr};
+  Valet_Layout blocks = columns;
+  blocks.block_sizes = squares.data();
+  std::vector<std::int64_t> index(34, -1), expected(34, -1);
+  for (std::size_t local = 0; local < 33; ++local)
+    if (const auto j = static_cast<std::int64_t>(3 * local + 1); j / 16 % 3 == 0)
+      expected[local] = j;
+  const auto shared = std::ranges::count_if(expected, [](std::int64_t j) { return j >= 0; });
+
+  EXPECT_EQ(shared_columns(&columns, 1, &blocks, 0, index.data()), shared);
+  EXPECT_EQ(index, expected);
+}
+
 TEST(ReferenceInC, TellsMessagesAndReports) {
   std::vector<int> value(slots, rank());
   const std::vector<int> ranks(slots, next());

@@ -15,6 +15,7 @@ void fortran_other_calls(int comm, Valet_Storage* storage, std::int64_t slots, s
                          const std::int64_t* send_counts, int* ranks,
                          const Valet_Address* addresses);
 void fortran_redistributed(int comm, int size, std::int64_t n, double* a, double* room);
+void fortran_shared(int rank, int ranks, std::int64_t n, std::int64_t* runs);
 void fortran_moved_rows(int comm, double* entries, std::int64_t capacity, std::int64_t* offsets,
                         int* id, std::int64_t most, std::int64_t* count, const int* ranks);
 void fortran_custom(std::int64_t slots, Valet_Pack_fn* pack, Valet_Unpack_fn* unpack, void* queue,
@@ -97,6 +98,14 @@ TEST(ReferenceInFortran, MovesAMatrix) {
   EXPECT_EQ(sum_over_ranks(wrong), 0);
   room.resize(columns.size());
   EXPECT_EQ(room, columns);
+}
+
+TEST(ReferenceInFortran, FindsWhatIsShared) {
+  constexpr std::int64_t n = 40;
+  std::vector<std::int64_t> runs(3, -1), expected(3, 0);
+  for (std::int64_t j = 1; j < n; j += 3) ++expected[static_cast<std::size_t>(j / 16 % 3)];
+  fortran_shared(1, 3, n, runs.data());
+  EXPECT_EQ(runs, expected) << "each of its columns is a run";
 }
 
 TEST(ReferenceInFortran, MovesRows) {

@@ -92,6 +92,28 @@ void redistributed(MPI_Comm comm, int size, int64_t n, double* entries, double* 
   Valet_Redistribute(comm, &blocks, &columns, sizeof(double), &matrix, &copy, NULL, NULL);
 }
 
+int64_t shared_columns(const Valet_Layout* from, int rank, const Valet_Layout* to, int peer,
+                       int64_t* column) {
+  const Valet_Layout columns = *from, blocks = *to;
+  int64_t found = 0;
+  /* The columns that a rank shares with rank `peer` of the other layout, by their local indices. */
+  Valet_Index_families all;
+  Valet_Index_family families[16];
+  if (Valet_Intersect(&columns, rank, &blocks, peer, 1, VALET_INTERSECTION_ASPEN, families, 16,
+                      &all) != VALET_SUCCESS ||
+      all.families > 16)
+    return -1;
+  for (int64_t begin = 0, local = 0; begin < all.extent;
+       begin += all.period, local += all.local_period)
+    for (const Valet_Index_family* f = families; f < families + all.families; ++f)
+      for (int64_t k = 0; k < f->count; ++k) {
+        const int64_t position = begin + f->position + k * all.stride;
+        for (int64_t j = 0; j < f->length && position + j < all.extent; ++j, ++found)
+          column[local + f->local + k * all.local_stride + j] = position + j;
+      }
+  return found;
+}
+
 static void to_log(int level, const char* message, void* file) {
   if (level >= VALET_LOG_INFO) fprintf(file, "%s\n", message);
 }

@@ -53,6 +53,7 @@
 #include <valet/configuration.h>
 #include <valet/custom.h>
 #include <valet/error.h>
+#include <valet/intersect.h>
 #include <valet/log.h>
 #include <valet/options.h>
 #include <valet/plan.h>
