@@ -116,9 +116,13 @@ struct IndexFamily {
 /// peer are a sequence that ascends; both sides see the same one.
 class VALET_EXPORT DimensionIntersection {
  public:
-  /// An IndexFamily, with the indices of the same peer in front of it in the period.
+  /// An IndexFamily of one peer.
   struct Family {
-    std::int64_t position, local, length, count, before;
+    std::int64_t position;  ///< global index of the first element
+    std::int64_t local;     ///< its local index on my side
+    std::int64_t length;    ///< indices of a run
+    std::int64_t count;     ///< runs
+    std::int64_t before;    ///< indices of the same peer in front of it in the period
     /// Compares the numbers.
     [[nodiscard]] bool operator==(const Family&) const = default;
   };
