@@ -190,6 +190,7 @@ std::vector<Shared> listed(const Intersection& shared, int peer, IndexOrder orde
   shared.for_each_run(peer, order,
                       [&](const BlockCyclic::Extents& global, const BlockCyclic::Extents& local,
                           std::int64_t length) {
+                        EXPECT_GT(length, 0);
                         for (std::int64_t k = 0; k < length; ++k) {
                           BlockCyclic::Extents at = global, place = local;
                           at[fastest] += k;
