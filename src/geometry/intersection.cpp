@@ -71,7 +71,7 @@ void check_intersection(const BlockCyclic& mine, int rank, const BlockCyclic& th
   check_options(options, theirs.ranks());
 }
 
-DimensionPair::Side::Side(const Dimension& dimension)
+DimensionSide::DimensionSide(const Dimension& dimension)
     : block(std::max<std::int64_t>(dimension.ranks() == 1
                                        ? dimension.extent()
                                        : std::min(dimension.block_size(), dimension.extent()),

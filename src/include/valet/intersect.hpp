@@ -43,7 +43,27 @@ struct IntersectOptions {
   IntersectionAlgorithm algorithm = IntersectionAlgorithm::aspen;
 };
 
-namespace layout {
+}  // namespace valet
+
+namespace valet::layout {
+
+/// One side of a DimensionPair, as the algorithms see it.
+struct VALET_EXPORT DimensionSide {
+  std::int64_t block = 1;       ///< indices of a block, at most the extent
+  std::int64_t stride = 1;      ///< from a coordinate's block to its next: block * ranks
+  std::int32_t ranks = 1;       ///< coordinates
+  std::int32_t first_rank = 0;  ///< coordinate that owns index 0
+
+  /// Of an empty dimension.
+  DimensionSide() = default;
+  /// Of a dimension.
+  explicit DimensionSide(const Dimension& dimension);
+  /// Where a coordinate's first block begins.
+  [[nodiscard]] std::int64_t start(std::int32_t coordinate) const noexcept {
+    const std::int32_t turn = coordinate - first_rank;
+    return (turn < 0 ? turn + ranks : turn) * block;
+  }
+};
 
 /// What is common to all coordinates of two layouts of the same dimension: strides and the period
 /// after which everything repeats. A dimension with one rank counts as one block, as long as the
@@ -56,23 +76,8 @@ class VALET_EXPORT DimensionPair {
   /// @param number        The number of this dimension in the array, for error texts.
   DimensionPair(const Dimension& mine, const Dimension& theirs, int number = 0);
 
-  /// One side as the algorithms see it.
-  struct Side {
-    std::int64_t block = 1;       ///< indices of a block, at most the extent
-    std::int64_t stride = 1;      ///< from a coordinate's block to its next: block * ranks
-    std::int32_t ranks = 1;       ///< coordinates
-    std::int32_t first_rank = 0;  ///< coordinate that owns index 0
-
-    /// Of an empty dimension.
-    Side() = default;
-    /// Of a dimension.
-    explicit Side(const Dimension& dimension);
-    /// Where a coordinate's first block begins.
-    [[nodiscard]] std::int64_t start(std::int32_t coordinate) const noexcept {
-      const std::int32_t turn = coordinate - first_rank;
-      return (turn < 0 ? turn + ranks : turn) * block;
-    }
-  };
+  /// One of the two layouts.
+  using Side = DimensionSide;
 
   std::int64_t extent = 0;  ///< indices of the dimension
   Side mine;                ///< the first layout
@@ -111,21 +116,24 @@ struct IndexFamily {
   [[nodiscard]] bool operator==(const IndexFamily&) const = default;
 };
 
+/// An IndexFamily of one peer.
+struct PeerFamily {
+  std::int64_t position;  ///< global index of the first element
+  std::int64_t local;     ///< its local index on my side
+  std::int64_t length;    ///< indices of a run
+  std::int64_t count;     ///< runs
+  std::int64_t before;    ///< indices of the same peer in front of it in the period
+  /// Compares the numbers.
+  [[nodiscard]] bool operator==(const PeerFamily&) const = default;
+};
+
 /// What one coordinate of my layout shares with every coordinate of theirs, or one, along one
 /// dimension: the families of one period, sorted by peer and by position. The indices shared with a
 /// peer are a sequence that ascends; both sides see the same one.
 class VALET_EXPORT DimensionIntersection {
  public:
-  /// An IndexFamily of one peer.
-  struct Family {
-    std::int64_t position;  ///< global index of the first element
-    std::int64_t local;     ///< its local index on my side
-    std::int64_t length;    ///< indices of a run
-    std::int64_t count;     ///< runs
-    std::int64_t before;    ///< indices of the same peer in front of it in the period
-    /// Compares the numbers.
-    [[nodiscard]] bool operator==(const Family&) const = default;
-  };
+  /// Of the peer that is asked for.
+  using Family = PeerFamily;
 
   /// Nothing shared with anyone.
   DimensionIntersection() = default;
@@ -262,7 +270,9 @@ class VALET_EXPORT Intersection {
   std::array<DimensionIntersection, most_dimensions> dimensions_;
 };
 
-}  // namespace layout
+}  // namespace valet::layout
+
+namespace valet {
 
 /// What a rank of `mine` shares with the ranks of `theirs`. Local.
 ///

@@ -5,7 +5,6 @@
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
 #include "engine/arrays_at_once.hpp"
-#include "geometry/aspen.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "plan/check_options.hpp"
@@ -264,10 +263,9 @@ std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const Grid
   for (std::size_t d = 0; d < theirs.layout().dimensions(); ++d) {
     const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
                              static_cast<int>(d));
-    std::uint64_t families = 0;
-    walk_aspen(pair, grid_coordinates[d], [&families](const IndexFamily&) { ++families; });
-    bytes += families * sizeof(DimensionIntersection::Family) +
-             (static_cast<std::uint64_t>(pair.theirs.ranks) + 1) * sizeof(std::int64_t);
+    bytes +=
+        intersect(pair, grid_coordinates[d], {}).families * sizeof(DimensionIntersection::Family) +
+        (static_cast<std::uint64_t>(pair.theirs.ranks) + 1) * sizeof(std::int64_t);
   }
   return bytes;
 }
