@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
+#include "geometry/numbered_array.hpp"
 #include <valet/block_cyclic.hpp>
 #include <valet/error.hpp>
+
+#include <xxhash.h>
 
 #include <algorithm>
 #include <limits>
@@ -66,6 +69,23 @@ std::int64_t Dimension::local_extent(int coordinate) const noexcept {
   const std::int64_t own_turn = turn(coordinate);
   if (own_turn < last_turn) return (rounds + 1) * block_size_;
   return rounds * block_size_ + (own_turn == last_turn ? extent_ % block_size_ : 0);
+}
+
+std::uint64_t digest_of(const std::optional<BlockCyclic>& array) {
+  std::uint64_t digest = 0;
+  const auto add = [&](std::int64_t value) {
+    digest = XXH3_64bits_withSeed(&value, sizeof value, digest);
+  };
+  if (!array) return digest;
+  for (std::size_t d = 0; d < array->dimensions(); ++d) {
+    const Dimension& dimension = array->dimension(d);
+    add(dimension.extent());
+    add(dimension.block_size());
+    add(dimension.ranks());
+    add(dimension.first_rank());
+  }
+  add(static_cast<std::int64_t>(array->rank_order()));
+  return digest >> 2U;
 }
 
 }  // namespace layout

@@ -100,7 +100,7 @@ class VALET_EXPORT Agreement {
   void run(const Channel& channel, const std::optional<Diagnostic>& mine);
 
  private:
-  static constexpr std::size_t most_words = 64;
+  static constexpr std::size_t most_words = 72;
   static constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 
   struct Entry {

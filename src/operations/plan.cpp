@@ -42,6 +42,23 @@ Plan make_plan(MPI_Comm communicator, const BlockStorage& storage, const Options
 
 }  // namespace
 
+ObjectLayout ObjectLayout::tiles(const BlockCyclic& array, IndexOrder numbering) {
+  if (numbering == IndexOrder::row_major) return {0, array.ranks(), array};
+  const std::size_t count = array.dimensions();
+  auto extents = BlockCyclic::Extents::filled(count, 0), blocks = extents;
+  auto grid = BlockCyclic::Coordinates::filled(count, 0), first_ranks = grid;
+  for (std::size_t d = 0; d < count; ++d) {
+    const layout::Dimension& dimension = array.dimension(count - 1 - d);
+    extents[d] = dimension.extent();
+    blocks[d] = dimension.block_size();
+    grid[d] = dimension.ranks();
+    first_ranks[d] = dimension.first_rank();
+  }
+  const bool by_rows = array.rank_order() == IndexOrder::row_major;
+  return tiles({extents, blocks, grid, by_rows ? IndexOrder::column_major : IndexOrder::row_major,
+                first_ranks});
+}
+
 Plan::Plan(std::unique_ptr<plan::State> state) : state_(std::move(state)) {}
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;

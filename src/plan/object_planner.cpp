@@ -4,7 +4,6 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
-#include "geometry/shared_objects.hpp"
 #include "mpi/agreement.hpp"
 #include "plan/planner.hpp"
 #include "storage/guarded_backend.hpp"
@@ -43,17 +42,7 @@ struct Totals {
   std::size_t peers = 0;
 };
 
-/// What is wrong with a layout for so many ranks, however many objects there are.
-std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* name, int ranks) {
-  if (layout.ranks >= 0 && layout.ranks <= ranks) return std::nullopt;
-  return invalid("the layout ", name, " is over ", layout.ranks,
-                 " ranks, but the communicator has ", ranks,
-                 "; give 1 to that many, or 0 for all of them");
-}
-
 class ObjectPlanner {
-  using Dimension = layout::Dimension;
-
  public:
   ObjectPlanner(State& state, const BlockStorage& storage, std::uint64_t count,
                 const ObjectMove& move)
@@ -85,9 +74,7 @@ class ObjectPlanner {
     if (count_ > RankWord::most_objects)
       return invalid(count_, " objects on a rank, more than the ", RankWord::most_objects,
                      " that a layout can have there");
-    if (move_.from)
-      if (auto diagnostic = check_layout(*move_.from, "before", ranks())) return diagnostic;
-    return check_layout(move_.to, "after", ranks());
+    return std::nullopt;
   }
 
   /// How many objects every rank has, and what messages it will send. Collective.
@@ -111,57 +98,21 @@ class ObjectPlanner {
   [[nodiscard]] std::optional<Diagnostic> check_objects() const {
     if (objects_ > static_cast<std::uint64_t>(BlockCyclic::most_elements))
       return invalid("there are more than 2^60 objects on all ranks together");
-    for (const ObjectLayout* layout : {move_.from ? &*move_.from : nullptr, &move_.to})
-      if (layout != nullptr &&
-          detail::bounded_product(std::min(layout->block_size, objects_),
-                                  static_cast<std::uint64_t>(ranks_of(*layout))) >
-              static_cast<std::uint64_t>(BlockCyclic::most_elements))
-        return invalid("blocks of ", layout->block_size, " objects on ", ranks_of(*layout),
-                       " ranks span more than 2^60; give smaller blocks");
+    if (move_.from)
+      if (auto wrong = check_layout(*move_.from, "the layout before", objects_, ranks()))
+        return wrong;
+    if (auto wrong = check_layout(move_.to, "the layout after", objects_, ranks())) return wrong;
     if (!move_.bounds.empty() && static_cast<std::uint64_t>(move_.bounds.back()) != objects_)
       return invalid("there are ", objects_, " objects on all ranks, but ", move_.bounds.back(),
                      " are to be distributed");
     if (!move_.from) return std::nullopt;
-    const std::uint64_t expected = count_in(*move_.from);
-    if (expected == count_) return std::nullopt;
+    const auto expected = side_of(*move_.from, objects_, ranks()).count(self());
+    if (expected == static_cast<std::int64_t>(count_)) return std::nullopt;
     return invalid("it has ", count_, " objects, but of the ", objects_,
                    " on all ranks the layout before gives it ", expected,
                    "; give the layout that they lie in, or none where they are numbered by rank");
   }
 
-  [[nodiscard]] int ranks_of(const ObjectLayout& layout) const {
-    return layout.ranks == 0 ? ranks() : layout.ranks;
-  }
-
-  /// Objects that a layout gives this rank.
-  [[nodiscard]] std::uint64_t count_in(const ObjectLayout& layout) const {
-    const int ranks = ranks_of(layout);
-    if (self() >= ranks) return 0;
-    const auto objects = static_cast<std::int64_t>(objects_);
-    return static_cast<std::uint64_t>(layout.block_size > 0
-                                          ? dimension_of(layout).local_extent(self())
-                                          : layout::balanced_bound(objects, self() + 1, ranks) -
-                                                layout::balanced_bound(objects, self(), ranks));
-  }
-
-  /// A block beyond all objects is as good as one of all of them.
-  [[nodiscard]] Dimension dimension_of(const ObjectLayout& layout) const {
-    const std::uint64_t most = std::max<std::uint64_t>(1, objects_);
-    return {static_cast<std::int64_t>(objects_),
-            static_cast<std::int64_t>(std::min(layout.block_size, most)), ranks_of(layout)};
-  }
-
-  /// @param bounds  Gets what the side refers to. @throws std::bad_alloc.
-  [[nodiscard]] layout::ObjectSide side_of(const ObjectLayout& layout,
-                                           Array<std::int64_t>& bounds) const {
-    const int ranks = ranks_of(layout);
-    const auto objects = static_cast<std::int64_t>(objects_);
-    if (layout.block_size > 0) return layout::ObjectSide(dimension_of(layout));
-    bounds = Array<std::int64_t>(state_.ledger, static_cast<std::size_t>(ranks) + 1);
-    for (std::size_t r = 0; r < bounds.size(); ++r)
-      bounds[r] = layout::balanced_bound(objects, static_cast<std::int64_t>(r), ranks);
-    return layout::ObjectSide(std::span<const std::int64_t>(bounds.data(), bounds.size()));
-  }
   /// Objects that lie as they are, numbered by rank and slot.
   [[nodiscard]] layout::ObjectSide side_in_a_row(Array<std::int64_t>& bounds) const {
     bounds = Array<std::int64_t>(state_.ledger, words_.size() + 1);
@@ -172,15 +123,12 @@ class ObjectPlanner {
   }
 
   void compute() {
-    Array<std::int64_t> bounds_before, bounds_after;
+    Array<std::int64_t> bounds;
     const layout::ObjectSide before =
-        move_.from ? side_of(*move_.from, bounds_before) : side_in_a_row(bounds_before);
-    const layout::ObjectSide after =
-        move_.bounds.empty() ? side_of(move_.to, bounds_after) : layout::ObjectSide(move_.bounds);
-    const std::int64_t period = layout::shared_period(before, after);
-    state_.periods = period > 0 ? (objects_ + static_cast<std::uint64_t>(period) - 1) /
-                                      static_cast<std::uint64_t>(period)
-                                : 0;
+        move_.from ? side_of(*move_.from, objects_, ranks()) : side_in_a_row(bounds);
+    const layout::ObjectSide after = move_.bounds.empty() ? side_of(move_.to, objects_, ranks())
+                                                          : layout::ObjectSide(move_.bounds);
+    state_.periods = static_cast<std::uint64_t>(layout::shared_periods(before, after));
     slots_ = std::max(storage_.slots(), static_cast<std::uint64_t>(after.count(self())));
     if (!can_number(state_, slots_)) return;
     Flows& flows = state_.flows;
@@ -208,9 +156,20 @@ class ObjectPlanner {
     return totals;
   }
 
-  static SlotIndex* list_run(SlotIndex* next, const layout::SharedRun& run) {
-    for (std::int64_t k = 0; k < run.length; ++k) *next++ = static_cast<SlotIndex>(run.slot + k);
-    return next;
+  /// The slots here of what is shared with others, by (rank, slot).
+  void list_slots(const layout::SharedObjects& shared, Array<SlotIndex>& slots) const {
+    Array<SlotIndex> next(state_.ledger, words_.size());
+    SlotIndex first = 0;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      next[static_cast<std::size_t>(peer)] = first;
+      if (peer != self()) first += static_cast<SlotIndex>(shared.count(peer));
+    }
+    shared.for_each_run([&](int peer, const layout::ObjectRun& run) {
+      if (peer == self()) return;
+      SlotIndex& at = next[static_cast<std::size_t>(peer)];
+      for (std::int64_t k = 0; k < run.length; ++k)
+        slots[at++] = static_cast<SlotIndex>(run.slot + k);
+    });
   }
 
   /// What this rank sends to whom, and what changes its slot here.
@@ -220,19 +179,19 @@ class ObjectPlanner {
     state_.segments += leaving.families;
     flows.outgoing.reserve(leaving.peers);
     flows.exports = Array<SlotIndex>(state_.ledger, leaving.objects);
-    SlotIndex* next = flows.exports.begin();
+    SlotIndex first = 0;
     for (int peer = 0; peer < ranks(); ++peer) {
-      const std::int64_t count = peer == self() ? 0 : shared.count(peer);
+      const auto count = static_cast<SlotIndex>(peer == self() ? 0 : shared.count(peer));
       if (count == 0) continue;
-      flows.outgoing.push_back({peer, static_cast<SlotIndex>(count),
-                                static_cast<SlotIndex>(next - flows.exports.begin())});
-      shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
+      flows.outgoing.push_back({peer, count, first});
+      first += count;
     }
+    list_slots(shared, flows.exports);
     flows.blocks_resident = count_ - leaving.objects;
     if (form() == Form::stable) return find_holes(flows);
     // Consecutive slots here are consecutive there.
     flows.list_local_moves(state_.ledger, [&](auto&& move) {
-      shared.for_each_run(self(), [&](const layout::SharedRun& run) {
+      shared.for_each_run(self(), [&](const layout::ObjectRun& run) {
         const std::int64_t to = after.slot(self(), run.number);
         for (std::int64_t k = 0; to != run.slot && k < run.length; ++k)
           move(static_cast<std::uint64_t>(run.slot + k), static_cast<std::uint64_t>(to + k));
@@ -254,16 +213,14 @@ class ObjectPlanner {
       flows.residents_at += static_cast<std::uint64_t>(shared.count(peer));
     flows.incoming.reserve(arriving.peers);
     if (form() == Form::slots) flows.arrivals = Array<SlotIndex>(state_.ledger, arriving.objects);
-    SlotIndex* next = flows.arrivals.begin();
     flows.blocks_after = flows.blocks_resident;
     for (int peer = 0; peer < ranks(); ++peer) {
       const std::int64_t count = peer == self() ? 0 : shared.count(peer);
       if (count == 0) continue;
       flows.add_incoming(peer, static_cast<std::uint64_t>(count),
                          words_[static_cast<std::size_t>(peer)].message_blocks());
-      if (form() == Form::stable) continue;
-      shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
     }
+    if (form() == Form::slots) list_slots(shared, flows.arrivals);
   }
 
   State& state_;
@@ -278,6 +235,35 @@ class ObjectPlanner {
 };
 
 }  // namespace
+
+std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* name,
+                                       std::uint64_t objects, int ranks) {
+  const int over = layout.tiling ? layout.tiling->ranks() : layout.ranks;
+  if (over < 0 || over > ranks)
+    return invalid(name, " is over ", over, " ranks, but there are ", ranks,
+                   "; give at most that many, or 0 for all of them");
+  if (layout.tiling && static_cast<std::uint64_t>(layout.tiling->elements()) != objects)
+    return invalid(name, " is of an array of ", layout::shape_text(layout.tiling->extents()), " = ",
+                   layout.tiling->elements(), " objects, but there are ", objects,
+                   " on all ranks; give the extents of the array of all objects");
+  if (detail::bounded_product(std::min(layout.block_size, objects),
+                              static_cast<std::uint64_t>(over == 0 ? ranks : over)) >
+      static_cast<std::uint64_t>(BlockCyclic::most_elements))
+    return invalid("blocks of ", layout.block_size, " objects on ", over == 0 ? ranks : over,
+                   " ranks span more than 2^60; give smaller blocks");
+  return std::nullopt;
+}
+
+layout::ObjectSide side_of(const ObjectLayout& layout, std::uint64_t objects, int ranks) {
+  if (layout.tiling) return layout::ObjectSide(*layout.tiling);
+  const int over = layout.ranks == 0 ? ranks : layout.ranks;
+  const auto all = static_cast<std::int64_t>(objects);
+  if (layout.block_size == 0) return {all, over};
+  // A block beyond all objects is as good as one of all of them.
+  const auto most = std::max<std::uint64_t>(1, objects);
+  const auto block = static_cast<std::int64_t>(std::min(layout.block_size, most));
+  return layout::ObjectSide(layout::Dimension(all, block, over));
+}
 
 void plan_objects(State& state, const BlockStorage& storage, std::uint64_t count,
                   const ObjectMove& move) {

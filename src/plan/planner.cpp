@@ -4,6 +4,7 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
+#include "geometry/numbered_array.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
@@ -42,6 +43,8 @@ void agree_on_layouts(mpi::Agreement& agreement, const ObjectMove& objects) {
   agreement.equal({"the number of ranks of the layout before"}, from.ranks);
   agreement.equal({"the block size of the layout after"}, objects.to.block_size);
   agreement.equal({"the number of ranks of the layout after"}, objects.to.ranks);
+  agreement.equal({"the tiles of the layout before", nullptr}, layout::digest_of(from.tiling));
+  agreement.equal({"the tiles of the layout after", nullptr}, layout::digest_of(objects.to.tiling));
 }
 
 bool holds_all_at_once(const Options& options) {

@@ -3,10 +3,11 @@
 
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
-#include "geometry/shared_objects.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/plan.hpp"
+#include "plan/object_planner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -43,21 +44,24 @@ OrderPartition::OrderPartition(const mpi::Channel& communicator, Ledger& ledger,
   if (!from) {
     first_ = static_cast<std::int64_t>(mpi::sum_of_lower(communicator, count));
   } else {
-    std::optional<Diagnostic> wrong;
-    if (from->ranks < 0 || from->ranks > ranks_)
-      wrong = invalid("the layout that the objects are in is over ", from->ranks,
-                      " ranks, but there are ", ranks_);
-    else if (count_in(*from) != count_)
-      wrong = invalid("the layout that the objects are in gives this rank ", count_in(*from),
-                      " of the ", objects_, " objects, but it has ", count_,
-                      "; give the layout that they are in, or none");
-    else if (from->block_size == 0)
-      first_ = layout::balanced_bound(objects_, rank_, from->ranks == 0 ? ranks_ : from->ranks);
+    const char* const name = "the layout that the objects are in";
+    std::optional<Diagnostic> wrong = plan::check_layout(*from, name, objects, ranks_);
+    if (!wrong) before_ = plan::side_of(*from, objects, ranks_);
+    if (before_ && before_->count(rank_) != count_)
+      wrong =
+          invalid(name, " gives this rank ", before_->count(rank_), " of the ", objects_,
+                  " objects, but it has ", count_, "; give the layout that they are in, or none");
     mpi::agree(communicator, wrong);
   }
-  if (rule.deals) {
-    // A block beyond all objects is as good as one of all of them.
-    block_size_ = std::min(rule.block_size, std::max<std::uint64_t>(1, objects));
+  if (rule.deals || from) {
+    const std::uint64_t most = std::max<std::uint64_t>(1, objects);
+    to_ = !rule.deals  ? ObjectLayout::balanced()
+          : rule.tiles ? ObjectLayout::tiles(*rule.tiles)
+                       : ObjectLayout::cyclic(std::min(rule.block_size, most), rule.ranks);
+    // The same on all ranks.
+    if (auto wrong = plan::check_layout(*to_, "the layout after", objects, ranks_))
+      throw Error(wrong->code, wrong->text);
+    after_ = plan::side_of(*to_, objects, ranks_);
     return;
   }
   const auto bounds = static_cast<std::size_t>(ranks_) + 1;
@@ -67,32 +71,12 @@ OrderPartition::OrderPartition(const mpi::Channel& communicator, Ledger& ledger,
                  [] {
                    return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
                  }));
-  if (from_)
-    for (std::size_t r = 0; r < bounds; ++r)
-      bounds_[r] = layout::balanced_bound(objects_, static_cast<std::int64_t>(r), ranks_);
-  else
-    find_bounds(std::span(bounds_.data(), bounds), objects_);
-}
-
-layout::Dimension OrderPartition::dimension() const {
-  return {objects_, static_cast<std::int64_t>(block_size_), ranks_};
-}
-
-/// What a layout over at most so many ranks gives this one.
-std::int64_t OrderPartition::count_in(const ObjectLayout& layout) const {
-  const int ranks = layout.ranks == 0 ? ranks_ : layout.ranks;
-  if (rank_ >= ranks) return 0;
-  if (layout.block_size == 0)
-    return layout::balanced_bound(objects_, rank_ + 1, ranks) -
-           layout::balanced_bound(objects_, rank_, ranks);
-  const auto most = static_cast<std::uint64_t>(std::max<std::int64_t>(1, objects_));
-  return layout::Dimension(objects_, static_cast<std::int64_t>(std::min(layout.block_size, most)),
-                           ranks)
-      .local_extent(rank_);
+  find_bounds(std::span(bounds_.data(), bounds), objects_);
+  after_.emplace(std::span<const std::int64_t>(bounds_.data(), bounds));
 }
 
 std::optional<ObjectLayout> OrderPartition::layout() const {
-  if (bounds_.size() == 0) return ObjectLayout::cyclic(block_size_);
+  if (to_) return to_;
   for (std::size_t r = 0; r < bounds_.size(); ++r)
     if (bounds_[r] != layout::balanced_bound(objects_, static_cast<std::int64_t>(r), ranks_))
       return std::nullopt;
@@ -106,23 +90,17 @@ void OrderPartition::write(std::span<int> ranks) const {
 }
 
 std::uint64_t OrderPartition::count_after() const {
-  const auto rank = static_cast<std::size_t>(rank_);
-  if (bounds_.size() > 0) return static_cast<std::uint64_t>(bounds_[rank + 1] - bounds_[rank]);
-  return static_cast<std::uint64_t>(dimension().local_extent(rank_));
+  return static_cast<std::uint64_t>(after_->count(rank_));
 }
 
 Plan OrderPartition::plan(const mpi::Channel& communicator, const BlockStorage& storage,
                           const Options& options) const {
   const auto count = static_cast<std::uint64_t>(count_);
-  if (from_)
-    return plan_to_layout(
-        communicator.get(), storage, count, *from_,
-        bounds_.size() > 0 ? ObjectLayout::balanced() : ObjectLayout::cyclic(block_size_), options);
-  if (bounds_.size() > 0)
+  if (!to_)
     return operations::plan_to_bounds(communicator.get(), storage, count,
                                       {bounds_.data(), bounds_.size()}, options);
-  return plan_to_layout(communicator.get(), storage, count, ObjectLayout::cyclic(block_size_),
-                        options);
+  if (!from_) return plan_to_layout(communicator.get(), storage, count, *to_, options);
+  return plan_to_layout(communicator.get(), storage, count, *from_, *to_, options);
 }
 
 }  // namespace valet::rebalance

@@ -4,15 +4,15 @@
 /// Partitions by the order of ranks and slots, which are arithmetic: no partitioner is asked, and
 /// no rank per object is written down unless somebody wants to see it.
 
+#include "geometry/shared_objects.hpp"
 #include "mpi/channel.hpp"
+#include <valet/block_cyclic.hpp>
 #include <valet/block_storage.hpp>
-#include <valet/dimension.hpp>
 #include <valet/ledger.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -29,10 +29,12 @@ struct OrderRule {
   Asked asked = Asked::never;    ///< when the partitioner is asked nevertheless
   bool deals = false;            ///< blocks to the ranks in turn; or one run each, without weights
   std::uint64_t block_size = 1;  ///< of what is dealt
+  int ranks = 0;                 ///< the first ones, to which it is dealt; 0: all
+  std::optional<BlockCyclic> tiles = {};  ///< in place of both
 };
 
-/// All objects, numbered through by rank and slot, dealt to the ranks in blocks, or cut into one
-/// block for each rank.
+/// All objects, numbered through by rank and slot, dealt to the ranks in blocks or tiles, or cut
+/// into one block for each rank.
 class OrderPartition {
  public:
   /// Collective. @throws Error out_of_memory, invalid_argument where the objects are not in `from`.
@@ -58,48 +60,27 @@ class OrderPartition {
                           const Options& options) const;
 
  private:
-  [[nodiscard]] layout::Dimension dimension() const;
-  [[nodiscard]] std::int64_t count_in(const ObjectLayout& layout) const;
-  /// Cuts objects that are numbered through, in slots from `slot`, by where they go.
-  template <class Action>
-  void cut(std::int64_t number, std::int64_t slot, std::int64_t count, Action&& action) const;
-
   int rank_;
   int ranks_;
   std::int64_t count_, objects_;
-  std::optional<ObjectLayout> from_;
-  std::int64_t first_ = 0;        ///< number of the object in slot 0, unless they are in blocks
-  std::uint64_t block_size_ = 0;  ///< dealt
-  Array<std::int64_t> bounds_;    ///< cut: rank r gets bounds[r] to bounds[r + 1] - 1
+  std::optional<ObjectLayout> from_, to_;  ///< before and after, if they are known
+  std::int64_t first_ = 0;                 ///< number of the object in slot 0 without `from`
+  Array<std::int64_t> bounds_;             ///< without `to`
+  std::optional<layout::ObjectSide> before_, after_;  ///< before: with `from`
 };
 
 template <class Action>
-void OrderPartition::cut(std::int64_t number, std::int64_t slot, std::int64_t count,
-                         Action&& action) const {
-  const std::int64_t behind = number + count;
-  const auto block = static_cast<std::int64_t>(block_size_);
-  int rank = bounds_.size() > 0
-                 ? static_cast<int>(std::ranges::upper_bound(bounds_, number) - bounds_.begin()) - 1
-                 : static_cast<int>(number / block % ranks_);
-  while (number < behind) {
-    const std::int64_t end = bounds_.size() > 0 ? bounds_[static_cast<std::size_t>(rank) + 1]
-                                                : (number / block + 1) * block;
-    const std::int64_t run = std::min(end, behind) - number;
-    if (run > 0) action(rank, static_cast<std::uint64_t>(slot), static_cast<std::uint64_t>(run));
-    number += run;
-    slot += run;
-    if (++rank == ranks_) rank = 0;
-  }
-}
-
-template <class Action>
 void OrderPartition::for_each_run(Action&& action) const {
-  const auto all = static_cast<std::uint64_t>(std::max<std::int64_t>(1, objects_));
-  const auto block = static_cast<std::int64_t>(from_ ? std::min(from_->block_size, all) : 0);
-  if (block == 0) return cut(first_, 0, count_, action);
-  const std::int64_t ranks = from_->ranks == 0 ? ranks_ : from_->ranks;
-  for (std::int64_t slot = 0; slot < count_; slot += block)
-    cut((slot / block * ranks + rank_) * block, slot, std::min(block, count_ - slot), action);
+  if (count_ == 0) return;
+  const auto cut = [&](const layout::ObjectRun& run) {
+    after_->cut(run, [&](int rank, const layout::ObjectRun& part) {
+      action(rank, static_cast<std::uint64_t>(part.slot), static_cast<std::uint64_t>(part.length));
+    });
+  };
+  if (before_)
+    before_->for_each_run(rank_, cut);
+  else
+    cut({first_, 0, count_});
 }
 
 }  // namespace valet::rebalance

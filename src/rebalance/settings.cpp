@@ -2,6 +2,7 @@
 #include "rebalance/settings.hpp"
 
 #include "base/diagnose.hpp"
+#include "geometry/numbered_array.hpp"
 
 #include <array>
 #include <bit>
@@ -44,6 +45,10 @@ void Settings::join(mpi::Agreement& agreement) const {
                   from.value_or(ObjectLayout()).block_size);
   agreement.equal({"the ranks of the layout that they are in"},
                   from.value_or(ObjectLayout()).ranks);
+  agreement.equal({"the tiles of the layout that they are in", nullptr},
+                  layout::digest_of(from.value_or(ObjectLayout()).tiling));
+  agreement.equal({"the tiles that they are to be in", nullptr},
+                  layout::digest_of(order_rule.value_or(OrderRule()).tiles));
 }
 
 Diagnostic no_growth(const std::string& function) {

@@ -7,6 +7,7 @@
 #include "test_comm.hpp"
 
 #include <map>
+#include <numeric>
 #include <string_view>
 
 namespace {
@@ -131,6 +132,30 @@ TEST(Readme, DealsObjects) {
   long long wrong = report.blocks_after == (rank() < 4 ? all / 4 : 0) ? 0 : 1;
   for (std::uint64_t k = 0; k < report.blocks_after; ++k)
     wrong += numbers[k] != all / 4 * static_cast<std::uint64_t>(rank()) + k;
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+}
+
+TEST(Readme, DealsTiles) {
+  if (size() < 6) GTEST_SKIP() << "needs 6 ranks";
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t count = rank() < 6 ? 16 : 0;
+  std::vector<int> numbers(96);
+  std::iota(numbers.begin(), numbers.begin() + 16, 16 * rank());
+  const valet::BlockStorage storage{valet::field(numbers.data(), numbers.size())};
+  using valet::ObjectLayout;
+  valet::Report report;
+
+  using valet::BlockCyclic;
+  const auto tiles =
+      ObjectLayout::tiles(BlockCyclic({12, 8}, {2, 3}, {3, 2}));  // 2 x 3 cells, 3 x 2 ranks
+  const auto strips =
+      ObjectLayout::tiles(BlockCyclic::block({12, 8}, {1, 4}));  // 12 x 2 cells for each of 4 ranks
+  report = valet::migrate_to_layout(comm, storage, count, tiles);
+  report = valet::migrate_to_layout(comm, storage, report.blocks_after, tiles, strips);
+
+  long long wrong = report.blocks_after == (rank() < 4 ? 24 : 0) ? 0 : 1;
+  for (int k = 0; k < static_cast<int>(report.blocks_after); ++k)
+    wrong += numbers[static_cast<std::size_t>(k)] != k / 2 * 8 + 2 * rank() + k % 2;
   EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
 }
 

@@ -58,8 +58,12 @@ Plan plan_case(const Case& c, Objects& objects, const Options& options) {
   return plan_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.to, options);
 }
 
-ObjectLayout random_layout(std::mt19937_64& random, std::uint64_t objects) {
+/// @param extents  Of the objects, as tiles have them.
+ObjectLayout random_layout(std::mt19937_64& random, std::uint64_t objects,
+                           const BlockCyclic::Extents& extents) {
   const int ranks = static_cast<int>(pick(random, 0, static_cast<std::uint64_t>(size())));
+  if (extents.size() > 0 && pick(random, 0, 3) > 0)
+    return ObjectLayout::tiles(random_tiles(random, extents, size()));
   switch (pick(random, 0, 3)) {
     case 0: return ObjectLayout::balanced(ranks);
     case 1: return ObjectLayout::cyclic(1, ranks);
@@ -72,8 +76,19 @@ Case random_case(std::mt19937_64& random) {
   Case c;
   for (int r = 0; r < size(); ++r)
     c.counts.push_back(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, 60));
-  if (pick(random, 0, 1) == 0) c.from = random_layout(random, c.objects());
-  c.to = random_layout(random, c.objects());
+  BlockCyclic::Extents extents;
+  if (pick(random, 0, 1) == 0) {
+    extents = random_extents(random, c.objects());
+    // What the array has less, the ranks have less.
+    std::uint64_t less = c.objects() - elements_of(extents);
+    for (std::uint64_t& count : c.counts) {
+      const std::uint64_t fewer = std::min(count, less);
+      count -= fewer;
+      less -= fewer;
+    }
+  }
+  if (pick(random, 0, 1) == 0) c.from = random_layout(random, c.objects(), extents);
+  c.to = random_layout(random, c.objects(), extents);
   return c;
 }
 
@@ -152,6 +167,28 @@ TEST(ObjectLayout, ReportHasSegmentsAndPeriods) {
   expect_words(total.to_string(), {"planned from the layout"});
 }
 
+/// Rows on the ranks, to columns on the ranks, of an array with so many objects a rank and column.
+Case rows_to_columns(std::int64_t height) {
+  const BlockCyclic::Extents extents{height * size(), std::int64_t{12} * size()};
+  return {{},
+          ObjectLayout::tiles({extents, {3, 2}, {size(), 1}}),
+          ObjectLayout::tiles({extents, {2, 3}, {1, size()}})};
+}
+
+TEST(ObjectLayout, TilesAreMatchedDimensionByDimension) {
+  const auto ranks = static_cast<std::uint64_t>(size());
+  for (const std::int64_t height : {3, 300}) {
+    const Case c = rows_to_columns(height);
+    Objects objects(c.before(), c.after(), Shape::dense);
+    const Report report =
+        migrate_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.from.value(), c.to);
+    EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
+    EXPECT_TRUE(all_ranks(report.plan_from_layout && report.periods == 1));
+    // One family of each dimension to and from each other rank, whatever the height.
+    EXPECT_TRUE(all_ranks(report.segments == 2 * (ranks - 1))) << report.segments;
+  }
+}
+
 /// What is communicated in a plan that `make` makes, on this rank.
 template <class Make>
 Communication communication_of(Make&& make) {
@@ -186,6 +223,10 @@ TEST(ObjectLayout, CommunicatesEightBytesOfARankAndOneAgreement) {
   Objects many(large.before(), large.after(), Shape::dense);
   const Communication more = communication_of([&] { return plan_case(large, many, options); });
   EXPECT_TRUE(all_ranks(more.calls == layout.calls && more.bytes == layout.bytes));
+  const Case tiles = rows_to_columns(6);
+  Objects of_tiles(tiles.before(), tiles.after(), Shape::dense);
+  const Communication same = communication_of([&] { return plan_case(tiles, of_tiles, options); });
+  EXPECT_TRUE(all_ranks(same.calls == layout.calls && same.bytes == layout.bytes));
 }
 
 TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {
@@ -224,6 +265,39 @@ TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {
   const Outcome full = outcome_of([&] { execute(plan, objects.storage()); });
   expect_error(full, ErrorCode::infeasible, {});
   EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
+}
+
+TEST(ObjectLayout, RefusesOnAllRanksTilesOfOtherObjectsOrRanks) {
+  const std::uint64_t each = 4;
+  const std::vector<std::uint64_t> counts(static_cast<std::size_t>(size()), each);
+  const std::int64_t width = size();
+  Objects objects(in_a_row(counts), in_a_row(counts), Shape::dense);
+  const auto expect = [&](const std::optional<ObjectLayout>& from, const ObjectLayout& to,
+                          const std::vector<std::string>& words) {
+    const Outcome got = outcome_of([&] {
+      if (from)
+        static_cast<void>(plan_to_layout(MPI_COMM_WORLD, objects.storage(), each, *from, to));
+      else
+        static_cast<void>(plan_to_layout(MPI_COMM_WORLD, objects.storage(), each, to));
+    });
+    expect_error(got, ErrorCode::invalid_argument, words);
+  };
+  const auto tiles = [](std::int64_t wide, std::int64_t block, int ranks) {
+    return ObjectLayout::tiles({{4, wide}, {block, 1}, {1, ranks}});
+  };
+  const std::string all = std::to_string(each * counts.size());
+  expect({}, tiles(100, 1, 1),
+         {"the layout after", "4 x 100 = 400 objects", "there are " + all, "give the extents"});
+  expect(tiles(100, 1, 1), ObjectLayout::balanced(), {"the layout before", "4 x 100"});
+  const std::string more = std::to_string(size() + 1);
+  expect({}, tiles(width, 1, size() + 1),
+         {"the layout after is over " + more + " ranks", "at most"});
+  expect(tiles(width, 1, size() + 1), ObjectLayout::balanced(), {"the layout before is over"});
+  if (size() == 1) return;
+  const std::int64_t block = rank() == 0 ? 1 : 2;
+  expect({}, tiles(width, block, 1), {"the tiles of the layout after differs"});
+  expect(tiles(width, block, size()), ObjectLayout::balanced(),
+         {"the tiles of the layout before differs"});
 }
 
 TEST(ObjectLayout, BlocksOfAnySizeAreOneBlock) {

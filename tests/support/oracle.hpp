@@ -158,19 +158,6 @@ inline GlobalMap map_between(const Numbers& before, const Numbers& after) {
   return map;
 }
 
-/// Objects under a layout.
-inline Numbers numbers_of(const ObjectLayout& layout, std::uint64_t objects, int ranks) {
-  const auto all = static_cast<std::uint64_t>(layout.ranks == 0 ? ranks : layout.ranks);
-  Numbers numbers(static_cast<std::size_t>(ranks));
-  for (std::uint64_t number = 0, rank = 0; number < objects; ++number) {
-    if (layout.block_size > 0) rank = number / layout.block_size % all;
-    // Balanced: the next rank begins at objects * (rank + 1) / all, rounded to the nearest.
-    while (layout.block_size == 0 && (2 * objects * (rank + 1) + all) / (2 * all) <= number) ++rank;
-    numbers[rank].push_back(number);
-  }
-  return numbers;
-}
-
 /// Elements of an array, numbered row by row, as they follow each other in the memory of a rank.
 inline Numbers numbers_of(const GridLayout& grid, IndexOrder memory, int ranks) {
   const BlockCyclic& layout = grid.layout;
@@ -193,6 +180,20 @@ inline Numbers numbers_of(const GridLayout& grid, IndexOrder memory, int ranks) 
       if (++index[d] < layout.dimension(d).extent()) break;
       index[d] = 0;
     }
+  }
+  return numbers;
+}
+
+/// Objects under a layout.
+inline Numbers numbers_of(const ObjectLayout& layout, std::uint64_t objects, int ranks) {
+  if (layout.tiling) return numbers_of(GridLayout{*layout.tiling}, IndexOrder::row_major, ranks);
+  const auto all = static_cast<std::uint64_t>(layout.ranks == 0 ? ranks : layout.ranks);
+  Numbers numbers(static_cast<std::size_t>(ranks));
+  for (std::uint64_t number = 0, rank = 0; number < objects; ++number) {
+    if (layout.block_size > 0) rank = number / layout.block_size % all;
+    // Balanced: the next rank begins at objects * (rank + 1) / all, rounded to the nearest.
+    while (layout.block_size == 0 && (2 * objects * (rank + 1) + all) / (2 * all) <= number) ++rank;
+    numbers[rank].push_back(number);
   }
   return numbers;
 }

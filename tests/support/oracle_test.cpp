@@ -61,6 +61,12 @@ TEST(Oracle, HasTheWorkedTablesOfLayouts) {
   EXPECT_EQ(numbers_of(ObjectLayout::balanced(), 10, 2),
             (Numbers{{0, 1, 2, 3, 4}, {5, 6, 7, 8, 9}}));
   EXPECT_EQ(numbers_of(ObjectLayout::balanced(3), 2, 4), (Numbers{{0}, {}, {1}, {}}));
+  EXPECT_EQ(numbers_of(ObjectLayout::tiles({{2, 5}, {1, 2}, {1, 2}}), 10, 2),
+            (Numbers{{0, 1, 4, 5, 6, 9}, {2, 3, 7, 8}}));
+  // The same of the array as columns: element (i, j) is number i + 2 j.
+  EXPECT_EQ(
+      numbers_of(ObjectLayout::tiles({{2, 3}, {1, 2}, {2, 2}}, IndexOrder::column_major), 6, 4),
+      (Numbers{{0, 2}, {4}, {1, 3}, {5}}));
   const GridLayout row{BlockCyclic({10}, {2}, {3}, IndexOrder::row_major, {1})};
   EXPECT_EQ(numbers_of(row, IndexOrder::row_major, 3),
             (Numbers{{4, 5}, {0, 1, 6, 7}, {2, 3, 8, 9}}));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <vector>
@@ -21,6 +22,52 @@ enum class Tightness { loose, one_free, full };
 
 inline std::uint64_t pick(std::mt19937_64& random, std::uint64_t least, std::uint64_t most) {
   return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
+}
+
+/// The shape of an array of 1 to 3 dimensions with so many elements at most, rarely with none.
+inline BlockCyclic::Extents random_extents(std::mt19937_64& random, std::uint64_t most) {
+  const std::size_t dimensions = pick(random, 1, 3);
+  auto extents = BlockCyclic::Extents::filled(dimensions, 0);
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    const std::uint64_t extent =
+        pick(random, pick(random, 0, 15) == 0 ? 0 : std::min<std::uint64_t>(1, most), most);
+    const bool is_last = d + 1 == dimensions || extent == 0;
+    extents[d] = static_cast<std::int64_t>(is_last ? extent : 1 + (extent - 1) % 8);
+    most /= static_cast<std::uint64_t>(std::max<std::int64_t>(1, extents[d]));
+  }
+  return extents;
+}
+
+inline std::uint64_t elements_of(const BlockCyclic::Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::uint64_t{1},
+                         [](std::uint64_t product, std::int64_t extent) {
+                           return product * static_cast<std::uint64_t>(extent);
+                         });
+}
+
+/// The same number of elements in another shape.
+inline BlockCyclic::Extents turned(const BlockCyclic::Extents& extents) {
+  BlockCyclic::Extents turned = extents;
+  for (std::size_t d = 0; d < extents.size(); ++d) turned[d] = extents[extents.size() - 1 - d];
+  return turned;
+}
+
+/// Tiles of an array over a grid of at most so many ranks, blocks beyond the array among them.
+inline BlockCyclic random_tiles(std::mt19937_64& random, const BlockCyclic::Extents& extents,
+                                int most_ranks) {
+  auto blocks = extents;
+  auto grid = BlockCyclic::Coordinates::filled(extents.size(), 1);
+  auto first = grid;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    grid[d] = static_cast<int>(pick(random, 1, static_cast<std::uint64_t>(most_ranks)));
+    most_ranks /= grid[d];
+    first[d] = pick(random, 0, 3) > 0 ? 0 : grid[d] - 1;
+    const std::uint64_t most = pick(random, 0, 1) == 0 ? 3 : static_cast<std::uint64_t>(extents[d]);
+    blocks[d] = static_cast<std::int64_t>(pick(random, 1, most + 2));
+  }
+  const IndexOrder order =
+      pick(random, 0, 1) == 0 ? IndexOrder::row_major : IndexOrder::column_major;
+  return {extents, blocks, grid, order, first};
 }
 
 /// A map of ranks with so many slots, without a block yet.

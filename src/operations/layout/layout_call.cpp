@@ -6,6 +6,7 @@
 #include "base/sizes.hpp"
 #include "engine/arrays_at_once.hpp"
 #include "geometry/intersection.hpp"
+#include "geometry/numbered_array.hpp"
 #include "mpi/agreement.hpp"
 #include "plan/check_options.hpp"
 
@@ -16,13 +17,6 @@
 
 namespace valet::layout {
 namespace {
-
-std::string shape_of(const BlockCyclic::Extents& extents) {
-  std::string text;
-  for (const std::int64_t extent : extents)
-    text += (text.empty() ? "" : " x ") + std::to_string(extent);
-  return text;
-}
 
 std::optional<Diagnostic> check_grid(Ledger& ledger, const GridSide& side, std::size_t ranks) {
   const std::string name = std::string("the ") + side.name + " grid";
@@ -74,7 +68,7 @@ std::optional<Diagnostic> check_strides(const std::string& name,
     if (strides[d] < filled)
       return invalid(name, " has ", strides[d], " elements from an index to the next in dimension ",
                      d, "; a leading dimension of at least ", filled,
-                     " is needed for local extents of ", shape_of(extents));
+                     " is needed for local extents of ", shape_text(extents));
     if (strides[d] > (most - filled) / (extents[d] - 1))
       return invalid(name, " would span more than ", detail::most_bytes_text,
                      "; fix its stride in dimension ", d);
@@ -83,25 +77,11 @@ std::optional<Diagnostic> check_strides(const std::string& name,
   return std::nullopt;
 }
 
-/// Words that differ, but for accidents, where the layouts do: XXH3, each number seeded with what
-/// was made of those before it.
-std::uint64_t digest_of(std::uint64_t digest, const GridLayout& grid) {
-  const auto add = [&](std::int64_t value) {
-    digest = XXH3_64bits_withSeed(&value, sizeof value, digest);
-  };
-  const BlockCyclic& layout = grid.layout;
-  add(static_cast<std::int64_t>(layout.dimensions()));
-  for (std::size_t d = 0; d < layout.dimensions(); ++d) {
-    const Dimension& dimension = layout.dimension(d);
-    add(dimension.extent());
-    add(dimension.block_size());
-    add(dimension.ranks());
-    add(dimension.first_rank());
-  }
-  add(static_cast<std::int64_t>(layout.rank_order()));
-  add(static_cast<std::int64_t>(grid.ranks.size()));
-  for (const int rank : grid.ranks) add(rank);
-  return digest;
+/// Words that differ, but for accidents, where the layouts do.
+std::uint64_t digest_of(const GridLayout& grid) {
+  return XXH3_64bits_withSeed(grid.ranks.data(), grid.ranks.size() * sizeof(int),
+                              layout::digest_of(std::optional(grid.layout))) >>
+         2U;
 }
 
 }  // namespace
@@ -135,8 +115,8 @@ std::optional<Diagnostic> LayoutCall::check_grids() const {
   if (element_bytes == 0) return invalid("elements of zero bytes; give their size");
   if (!(from.layout().extents() == to.layout().extents()))
     return invalid("the ", from.name, " layout is of an array of ",
-                   shape_of(from.layout().extents()), " elements, the ", to.name,
-                   " layout of one of ", shape_of(to.layout().extents()),
+                   shape_text(from.layout().extents()), " elements, the ", to.name,
+                   " layout of one of ", shape_text(to.layout().extents()),
                    "; give both the same extents");
   const auto most =
       static_cast<std::uint64_t>(std::max({from.elements(), to.elements(), std::int64_t{1}}));
@@ -175,7 +155,7 @@ std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
   const std::uint64_t needed = static_cast<std::uint64_t>(filled) * element_bytes;
   if (needed > array.bytes)
     return diagnose(ErrorCode::infeasible, name, " has ", array.bytes, " bytes; the ",
-                    shape_of(extents), " elements of its part need ", needed);
+                    shape_text(extents), " elements of its part need ", needed);
   if (array.data == nullptr)
     return diagnose(ErrorCode::inaccessible_memory, name, " is a null pointer for ",
                     side.elements(), " elements; allocate it first");
@@ -203,8 +183,8 @@ void LayoutCall::agree(const std::optional<Diagnostic>& wrong, std::uint64_t eno
   mine.source_order = from.order;
   mine.target_order = to.order;
   mpi::Agreement agreement;
-  agreement.equal({"the source layout or its grid", nullptr}, digest_of(0, from.grid) >> 2);
-  agreement.equal({"the target layout or its grid", nullptr}, digest_of(0, to.grid) >> 2);
+  agreement.equal({"the source layout or its grid", nullptr}, digest_of(from.grid));
+  agreement.equal({"the target layout or its grid", nullptr}, digest_of(to.grid));
   agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch}, element_bytes);
   plan::agree_on_options(agreement, options);
   frame.join(agreement);
