@@ -4,74 +4,15 @@
 // is where the layout has it, planned from the two layouts alone.
 
 #include "counted_mpi.hpp"
-#include "oracle.hpp"
-#include "random_maps.hpp"
-#include "seed.hpp"
-#include "test_comm.hpp"
+#include "numbered_objects.hpp"
 #include "zoltan_lists.hpp"
-#include <valet/zoltan/attached.hpp>
 #include <valet/zoltan/rebalancer.hpp>
-#include <valet/zoltan/valet_zoltan.h>
-
-#include <zoltan.h>
 
 namespace {
 
 using namespace valet::test;
 using valet::ObjectLayout;
 using valet::zoltan::Attached;
-
-/// The numbers that this rank has in a layout.
-std::vector<std::uint64_t> numbers_here(const ObjectLayout& layout, std::uint64_t objects) {
-  const Numbers all = numbers_of(layout, objects, size());
-  return row_of(all, rank());
-}
-
-/// Objects whose values are their numbers, numbered through by rank and slot in the beginning.
-struct Numbered {
-  explicit Numbered(const std::vector<std::uint64_t>& counts, const char* lists = "NONE")
-      : zoltan(Zoltan_Create(MPI_COMM_WORLD)),
-        all(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0})),
-        number(all + 1),
-        weight(all + 1, 1.0),
-        cells(zoltan, row_of(counts, rank()), valet::ref(number), valet::ref(weight)) {
-    const auto first = std::accumulate(counts.begin(), counts.begin() + rank(), std::uint64_t{0});
-    std::iota(number.begin(), number.begin() + static_cast<std::ptrdiff_t>(cells.count()), first);
-    set("DEBUG_LEVEL", "0");
-    set("AUTO_MIGRATE", "TRUE");
-    set("RETURN_LISTS", lists);
-  }
-  Numbered(const Numbered&) = delete;
-  Numbered& operator=(const Numbered&) = delete;
-  ~Numbered() { Zoltan_Destroy(&zoltan); }
-
-  void set(const char* name, const std::string& value) {
-    EXPECT_EQ(Zoltan_Set_Param(zoltan, name, value.c_str()), ZOLTAN_OK) << name;
-  }
-  void choose(const ObjectLayout& layout) {
-    set("LB_METHOD", layout.block_size == 0   ? "BLOCK"
-                     : layout.block_size == 1 ? "CYCLIC"
-                                              : "block_cyclic");
-    if (layout.block_size > 1) set("LB_BLOCK_SIZE", std::to_string(layout.block_size));
-  }
-  [[nodiscard]] std::vector<std::uint64_t> here() const {
-    return {number.begin(), number.begin() + static_cast<std::ptrdiff_t>(cells.count())};
-  }
-  void expect_in(const ObjectLayout& layout) const {
-    EXPECT_EQ(here(), numbers_here(layout, all));
-    EXPECT_EQ(cells.layout(), layout);
-  }
-
-  Zoltan_Struct* zoltan;
-  std::uint64_t all;
-  std::vector<std::uint64_t> number;
-  std::vector<double> weight;
-  Attached cells;
-};
-
-std::vector<std::uint64_t> even_counts(std::uint64_t each) {
-  return std::vector<std::uint64_t>(static_cast<std::size_t>(size()), each);
-}
 
 const std::array chain{ObjectLayout::cyclic(4), ObjectLayout::cyclic(7), ObjectLayout::cyclic(4),
                        ObjectLayout::balanced(), ObjectLayout::cyclic(1)};
@@ -381,7 +322,8 @@ TEST(BlockCyclic, IsAMethodOfAttachedStorageAlone) {
             ZOLTAN_FATAL);
   expect_words(testing::internal::GetCapturedStderr(), {"BLOCK_CYCLIC", "attached"});
   testing::internal::CaptureStderr();
-  for (const char* const wrong : {"0", "-4", "2x3", "many", "", "99999999999"})
+  for (const char* const wrong :
+       {"0", "-4", "2x0", "2x", "x3", "1x1x1x1x1x1x1", "2y3", "many", "", "99999999999"})
     EXPECT_EQ(Zoltan_Set_Param(zoltan, "LB_BLOCK_SIZE", wrong), ZOLTAN_WARN) << wrong;
   expect_words(testing::internal::GetCapturedStderr(), {"LB_BLOCK_SIZE", "from 1 on"});
   Zoltan_Destroy(&zoltan);

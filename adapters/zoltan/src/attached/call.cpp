@@ -21,10 +21,13 @@ namespace valet::zoltan {
 namespace {
 
 /// As Zoltan takes them apart; ones that count are the same on all ranks.
-constexpr std::array agreed_parameters{
-    "AUTO_MIGRATE",   "RETURN_LISTS",    "LB_METHOD",         "IMBALANCE_TOL",
-    "OBJ_WEIGHT_DIM", "NUM_GID_ENTRIES", "NUM_LID_ENTRIES",   "NUM_GLOBAL_PARTS",
-    "LB_BLOCK_SIZE",  "KEEP_CUTS",       "REDUCE_DIMENSIONS", "RCB_RECTILINEAR_BLOCKS"};
+constexpr std::array agreed_parameters{"AUTO_MIGRATE",      "RETURN_LISTS",
+                                       "LB_METHOD",         "IMBALANCE_TOL",
+                                       "OBJ_WEIGHT_DIM",    "NUM_GID_ENTRIES",
+                                       "NUM_LID_ENTRIES",   "NUM_GLOBAL_PARTS",
+                                       "LB_BLOCK_SIZE",     "LB_GRID",
+                                       "LB_EXTENTS",        "KEEP_CUTS",
+                                       "REDUCE_DIMENSIONS", "RCB_RECTILINEAR_BLOCKS"};
 
 /// The first letters of a value, as a number that an agreement compares.
 std::int64_t letters_of(const std::string& value) {
@@ -323,6 +326,8 @@ void AttachedCall::agree_on_partition(const PartitionWay& way, bool one_by_one) 
   setup_.tells_geometry = application.geometry;
   answers_for_objects_ = application.tells_of_objects();
   std::optional<Diagnostic> mine = read_parts();
+  if (!mine && setup_.method == "BLOCK_CYCLIC")
+    mine = read_tiles(state_.zoltan, state_.layout, setup_.ranks, setup_.tiles);
   mpi::Agreement agreement;
   join(agreement);
   join_zoltans(agreement, application.all);

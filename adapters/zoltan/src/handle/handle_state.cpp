@@ -4,13 +4,16 @@
 #include "base/diagnose.hpp"
 #include "base/environment.hpp"
 #include "base/names.hpp"
+#include "geometry/numbered_array.hpp"
 #include "handle/messages.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -29,11 +32,13 @@ HandleStates& states() {
 }
 
 /// What Zoltan obeys and does not tell.
-constexpr std::array<std::string_view, 14> followed_names{
-    "AUTO_MIGRATE",           "RETURN_LISTS",     "LB_METHOD",       "LB_BLOCK_SIZE",
-    "IMBALANCE_TOL",          "OBJ_WEIGHT_DIM",   "EDGE_WEIGHT_DIM", "NUM_GID_ENTRIES",
-    "NUM_LID_ENTRIES",        "NUM_GLOBAL_PARTS", "NUM_LOCAL_PARTS", "KEEP_CUTS",
-    "RCB_RECTILINEAR_BLOCKS", "REDUCE_DIMENSIONS"};
+constexpr std::array<std::string_view, 16> followed_names{
+    "AUTO_MIGRATE",     "RETURN_LISTS",    "LB_METHOD",
+    "LB_BLOCK_SIZE",    "LB_GRID",         "LB_EXTENTS",
+    "IMBALANCE_TOL",    "OBJ_WEIGHT_DIM",  "EDGE_WEIGHT_DIM",
+    "NUM_GID_ENTRIES",  "NUM_LID_ENTRIES", "NUM_GLOBAL_PARTS",
+    "NUM_LOCAL_PARTS",  "KEEP_CUTS",       "RCB_RECTILINEAR_BLOCKS",
+    "REDUCE_DIMENSIONS"};
 
 /// Without white space in front, as Zoltan reads names and values, and in upper case.
 std::string as_zoltan_reads(const char* text) {
@@ -53,19 +58,36 @@ void follow(HandleState& own, const char* name, const char* value) {
     own.followed[key] = std::move(text);
 }
 
-/// What Zoltan's own partition does not know: LB_METHOD BLOCK_CYCLIC and its LB_BLOCK_SIZE.
+using Shape = BlockCyclic::Extents;
+
+/// A whole number for each dimension, such as 2X3. @return Nothing where it is not that.
+std::optional<Shape> parse_shape(std::string_view text, int least) {
+  std::array<std::int64_t, layout::most_dimensions> numbers{};
+  for (std::size_t count = 0; count < numbers.size();) {
+    const std::string_view digits = text.substr(0, text.find('X'));
+    int number = 0;
+    const auto [read, error] = std::from_chars(digits.begin(), digits.end(), number);
+    if (error != std::errc() || read != digits.end() || number < least) return std::nullopt;
+    numbers[count++] = number;
+    if (digits.size() == text.size()) return Shape(std::span(numbers).first(count));
+    text.remove_prefix(digits.size() + 1);
+  }
+  return std::nullopt;
+}
+
+/// What Zoltan's own partition does not know: LB_METHOD BLOCK_CYCLIC and its blocks or tiles.
 ParameterAnswer own_partition_parameter(const char* name, const char* value) {
   using Verdict = ParameterAnswer::Verdict;
   const std::string key = as_zoltan_reads(name);
   const std::string text = as_zoltan_reads(value);
   if (key == "LB_METHOD" && text == "BLOCK_CYCLIC") return {Verdict::taken, {}};
-  if (key != "LB_BLOCK_SIZE") return {};
-  const bool is_number = !text.empty() && text.size() < 10 &&
-                         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-  if (text == "DEFAULT" || (is_number && std::stoi(text) > 0)) return {Verdict::taken, {}};
-  return {Verdict::refused, "Invalid value `" + text +
-                                "' for parameter `LB_BLOCK_SIZE'; it takes the objects of a block, "
-                                "a whole number from 1 on. It stays as it was."};
+  if (key != "LB_BLOCK_SIZE" && key != "LB_GRID" && key != "LB_EXTENTS") return {};
+  const int least = key == "LB_EXTENTS" ? 0 : 1;
+  if (text == "DEFAULT" || parse_shape(text, least)) return {Verdict::taken, {}};
+  return {Verdict::refused, "Invalid value `" + text + "' for parameter `" + key +
+                                "'; it takes a whole number from " + std::to_string(least) +
+                                " on, or up to 6 with an x between them, one for each dimension. "
+                                "It stays as it was."};
 }
 
 /// Read once: what the environment asked for when the first migration was decided.
@@ -168,6 +190,37 @@ std::optional<int> followed_number(const Zoltan_Struct* zoltan, const std::strin
   if (!text) return std::nullopt;
   if (text->starts_with('T')) return 1;
   return std::atoi(text->c_str());
+}
+
+std::optional<Diagnostic> read_tiles(const Zoltan_Struct* zoltan,
+                                     const std::optional<ObjectLayout>& known, int& ranks,
+                                     std::optional<BlockCyclic>& tiles) try {
+  const auto shape = [zoltan](const char* name) {
+    return parse_shape(followed_parameter(zoltan, name).value_or(""), 0).value_or(Shape());
+  };
+  const Shape grid = shape("LB_GRID");
+  Shape blocks = shape("LB_BLOCK_SIZE"), extents = shape("LB_EXTENTS");
+  const bool is_line = grid.size() <= 1 && blocks.size() <= 1;
+  if (is_line && extents.size() != grid.size()) extents = {};
+  if (is_line && extents.size() == 0) {
+    ranks = grid.size() == 0 ? 0 : static_cast<int>(grid[0]);
+    return std::nullopt;
+  }
+  if (blocks.size() == 0) blocks = Shape::filled(grid.size(), 1);
+  if (extents.size() == 0 && known && known->tiling) extents = known->tiling->extents();
+  if (blocks.size() != grid.size() || extents.size() != grid.size()) {
+    const auto text = [](const Shape& values) {
+      return values.size() == 0 ? "not set" : layout::shape_text(values);
+    };
+    return invalid("LB_BLOCK_SIZE is ", text(blocks), ", LB_GRID ", text(grid), ", LB_EXTENTS ",
+                   text(extents), "; give each of them a number for each dimension");
+  }
+  auto coordinates = BlockCyclic::Coordinates::filled(grid.size(), 0);
+  for (std::size_t d = 0; d < grid.size(); ++d) coordinates[d] = static_cast<int>(grid[d]);
+  tiles.emplace(extents, blocks, coordinates);
+  return std::nullopt;
+} catch (const Error& error) {
+  return Diagnostic{error.code(), std::string(error.message())};
 }
 
 bool has_attached(const Zoltan_Struct* zoltan) {

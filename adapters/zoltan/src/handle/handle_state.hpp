@@ -5,7 +5,9 @@
 /// STEPS, the last report, the storage attached to it. It dies with the structure. Thread safe.
 
 #include "handle/parameters.hpp"
+#include <valet/block_cyclic.hpp>
 #include <valet/error.hpp>
+#include <valet/object_layout.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <functional>
@@ -79,6 +81,14 @@ void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char*
 /// As Zoltan reads whole numbers.
 [[nodiscard]] std::optional<int> followed_number(const Zoltan_Struct* zoltan,
                                                  const std::string& name);
+/// What LB_BLOCK_SIZE, LB_GRID and LB_EXTENTS say where there is a grid or more than one dimension.
+/// @param known  The layout that the objects are in, whose extents are those of all.
+/// @param ranks  Gets those of a grid of one dimension without extents.
+/// @param tiles  Gets those of other grids.
+/// @return What is wrong with them, if anything.
+[[nodiscard]] std::optional<Diagnostic> read_tiles(const Zoltan_Struct* zoltan,
+                                                   const std::optional<ObjectLayout>& known,
+                                                   int& ranks, std::optional<BlockCyclic>& tiles);
 
 [[nodiscard]] bool has_attached(const Zoltan_Struct* zoltan);
 /// Calls read(const HandleState&) with what is remembered, if anything is.

@@ -20,9 +20,11 @@ struct Reserved {
   const char* name;
   const char* remedy;
 };
-constexpr std::array<Reserved, 8> reserved_parameters{
+constexpr std::array<Reserved, 10> reserved_parameters{
     {{"LB_METHOD", "use RebalancerOptions::method"},
-     {"LB_BLOCK_SIZE", "use RebalancerOptions::block_size"},
+     {"LB_BLOCK_SIZE", "use RebalancerOptions::block_size or tiles"},
+     {"LB_GRID", "use RebalancerOptions::tiles"},
+     {"LB_EXTENTS", "use RebalancerOptions::tiles"},
      {"IMBALANCE_TOL", "use RebalancerOptions::imbalance_tolerance"},
      {"OBJ_WEIGHT_DIM", "give weights(), and balance_count if wanted"},
      {"NUM_GID_ENTRIES", "leave it out: global_ids() says it"},
@@ -50,6 +52,9 @@ std::int64_t hash_of_parameters(const RebalancerOptions& options) {
 std::optional<Diagnostic> check_blocks(const RebalancerOptions& options,
                                        const PartitionSetup& setup) {
   if (options.block_size == 0) return invalid("blocks of 0 objects; give a block_size above");
+  if (options.tiles && (setup.method != "BLOCK_CYCLIC" || options.block_size > 1))
+    return invalid("tiles with method '", options.method, "' and a block_size of ",
+                   options.block_size, "; give them to BLOCK_CYCLIC and leave block_size out");
   if (setup.is_own_order() && !setup.deals_blocks())
     return invalid("a block_size of ", options.block_size, " with method '", options.method,
                    "'; it is for BLOCK_CYCLIC and CYCLIC");
@@ -60,6 +65,7 @@ PartitionSetup setup_of(const RebalancerOptions& options) {
   PartitionSetup setup;
   setup.method = valet::detail::upper_case(options.method);
   setup.block_size = options.block_size;
+  setup.tiles = options.tiles;
   setup.each_object = options.granularity == 1U;
   return setup;
 }

@@ -156,7 +156,7 @@ std::optional<rebalance::OrderRule> order_rule_of(const PartitionSetup& setup,
   return OrderRule{setup.is_own_order() ? OrderRule::Asked::never
                    : has_parameters     ? OrderRule::Asked::always
                                         : OrderRule::Asked::if_it_may_know_more,
-                   setup.deals_blocks(), setup.block_size};
+                   setup.deals_blocks(), setup.block_size, setup.ranks, setup.tiles};
 }
 
 ZoltanPartition::ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup)

@@ -22,8 +22,10 @@ namespace valet::zoltan {
 
 /// How a structure is to partition. The same on all ranks, but for parts.local.
 struct PartitionSetup {
-  std::string method = "RCB";       ///< in upper case; BLOCK_CYCLIC, too, which Zoltan has not
-  std::uint64_t block_size = 1;     ///< of what is dealt in blocks
+  std::string method = "RCB";    ///< in upper case; BLOCK_CYCLIC, too, which Zoltan has not
+  std::uint64_t block_size = 1;  ///< of what is dealt in blocks
+  int ranks = 0;                 ///< to which it is dealt; 0: all
+  std::optional<BlockCyclic> tiles = {};  ///< in place of both
   bool each_object = false;         ///< objects are given as they are, for Zoltan's own partition
   bool keeps_planes = false;        ///< RCB_RECTILINEAR_BLOCKS
   bool reduces_dimensions = false;  ///< REDUCE_DIMENSIONS

@@ -5,6 +5,7 @@
 /// Partitions with Zoltan, then moves the data in place: for codes with one object per slot of
 /// Kokkos Views or plain arrays.
 
+#include <valet/block_cyclic.hpp>
 #include <valet/block_storage.hpp>
 #include <valet/detail/owned.hpp>
 #include <valet/export.hpp>
@@ -62,6 +63,10 @@ struct RebalancerOptions {
   std::string method = "RCB";
   /// Objects per block of BLOCK_CYCLIC and CYCLIC; not used by other methods.
   std::uint64_t block_size = 1;
+  /// For BLOCK_CYCLIC, in place of block_size: the objects are the elements of an array, numbered
+  /// row by row, and go to the ranks in tiles, as ObjectLayout::tiles() has it. Its extents are
+  /// those of all objects, and its grid has at most as many ranks as the communicator.
+  std::optional<BlockCyclic> tiles = {};
   /// Zoltan's target for the largest over the mean weight per rank; above 1.
   double imbalance_tolerance = 1.05;
   /// Balance the number of objects as a second weight, in addition to the given weights. RCB only,
