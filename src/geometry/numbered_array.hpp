@@ -37,15 +37,6 @@ struct ObjectRun {
   return indices;
 }
 
-/// Where the rank that has an element has it.
-[[nodiscard]] inline std::int64_t slot_of(const BlockCyclic& array, int rank, std::int64_t number) {
-  const BlockCyclic::Extents local = array.local_indices(indices_of(array, number));
-  const BlockCyclic::Extents extents = array.local_extents(rank);
-  std::int64_t slot = 0;
-  for (std::size_t d = 0; d < local.size(); ++d) slot = slot * extents[d] + local[d];
-  return slot;
-}
-
 /// Calls action(ObjectRun) for all that a rank of the grid has, ascending.
 /// @param d, rows  For the recursion: dimensions above d have been walked, and these are their
 /// rows.

@@ -63,10 +63,6 @@ class ObjectSide {
     if (rank >= ranks_) return 0;
     return is_cyclic() ? array_->local_elements(rank) : interval(rank).count;
   }
-  /// Where the rank that has an object has it.
-  [[nodiscard]] std::int64_t slot(int rank, std::int64_t number) const {
-    return is_cyclic() ? slot_of(*array_, rank, number) : number - bound(rank);
-  }
   /// Calls action(ObjectRun) for all that a rank has, one of ranks(), ascending.
   template <class Action>
   void for_each_run(int rank, Action&& action) const {
@@ -162,6 +158,8 @@ class SharedObjects {
     return families;
   }
 
+  /// Whether what is shared with one rank is found among that with all.
+  [[nodiscard]] bool is_walked() const { return matching_ == Matching::walk; }
   /// Calls action(ObjectRun) for the objects shared with a rank, ascending.
   template <class Action>
   void for_each_run(int peer, Action&& action) const {
@@ -172,6 +170,18 @@ class SharedObjects {
     walk([&](int walked, const ObjectRun& run) {
       if (walked == peer) action(run);
     });
+  }
+
+  /// Writes the slots of what is shared with a rank, ascending. @return Behind the last one.
+  template <class Index>
+  Index* list_slots(int peer, Index* next) const {
+    if (count(peer) == 0) return next;
+    if (matching_ == Matching::product && mine_.array().dimensions() == 1)
+      return list_periods(both_->dimension(0), peer, next);
+    for_each_run(peer, [&next](const ObjectRun& run) {
+      for (std::int64_t k = 0; k < run.length; ++k) *next++ = static_cast<Index>(run.slot + k);
+    });
+    return next;
   }
 
   /// Calls action(peer, ObjectRun) for all that this rank has, for each peer ascending.
@@ -190,6 +200,31 @@ class SharedObjects {
   };
 
   [[nodiscard]] static int ranks_of(const ObjectSide& side) { return side.cyclic().ranks(); }
+
+  /// The families of one period. In all others each slot is as far behind that of the period
+  /// before.
+  template <class Index>
+  static Index* list_periods(const DimensionIntersection& shared, int peer, Index* next) {
+    const std::int64_t all = shared.size(peer);
+    const std::int64_t once = std::min(all, shared.size_of_period(peer));
+    std::int64_t done = 0;
+    for (const DimensionIntersection::Family& family : shared.families(peer)) {
+      const std::int64_t stride = shared.pair().local_stride();
+      const std::int64_t runs = std::min(family.count, once - done);
+      if (family.length == 1) {
+        for (std::int64_t k = 0; k < runs; ++k)
+          next[done + k] = static_cast<Index>(family.local + k * stride);
+        done += runs;
+        continue;
+      }
+      for (std::int64_t run = 0; run < family.count; ++run)
+        for (std::int64_t k = 0; k < family.length && done < once; ++k)
+          next[done++] = static_cast<Index>(family.local + run * stride + k);
+    }
+    const auto step = static_cast<Index>(shared.pair().local_period());
+    for (; done < all; ++done) next[done] = static_cast<Index>(next[done - once] + step);
+    return next + all;
+  }
 
   /// How an interval is dealt to the ranks of a cyclic side.
   [[nodiscard]] static CyclicDistribution dealt(const Interval& interval, const ObjectSide& side) {

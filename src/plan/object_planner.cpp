@@ -138,11 +138,9 @@ class ObjectPlanner {
     flows.message_blocks = message_blocks_;
     flows.initially_free = storage::SlotSet(state_.ledger, slots_);
     flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});
-    {
-      const layout::SharedObjects leaving(state_.ledger, before, self(), after);
-      list_leaving(flows, leaving, after);
-    }
-    list_arriving(flows, layout::SharedObjects(state_.ledger, after, self(), before));
+    Array<SlotIndex> kept;
+    list_arriving(flows, layout::SharedObjects(state_.ledger, after, self(), before), kept);
+    list_leaving(flows, layout::SharedObjects(state_.ledger, before, self(), after), kept);
   }
 
   [[nodiscard]] Totals totals(const layout::SharedObjects& shared) const {
@@ -156,25 +154,33 @@ class ObjectPlanner {
     return totals;
   }
 
-  /// The slots here of what is shared with others, by (rank, slot).
-  void list_slots(const layout::SharedObjects& shared, Array<SlotIndex>& slots) const {
-    Array<SlotIndex> next(state_.ledger, words_.size());
-    SlotIndex first = 0;
+  /// The slots here of what is shared with others, by (rank, slot), and of what is shared with
+  /// itself, unless nobody wants them.
+  void list_slots(const layout::SharedObjects& shared, SlotIndex* others, SlotIndex* own) const {
+    if (!shared.is_walked()) {
+      for (int peer = 0; peer < ranks(); ++peer)
+        if (peer != self())
+          others = shared.list_slots(peer, others);
+        else if (own != nullptr)
+          shared.list_slots(peer, own);
+      return;
+    }
+    Array<SlotIndex*> next(state_.ledger, words_.size());
     for (int peer = 0; peer < ranks(); ++peer) {
-      next[static_cast<std::size_t>(peer)] = first;
-      if (peer != self()) first += static_cast<SlotIndex>(shared.count(peer));
+      next[static_cast<std::size_t>(peer)] = peer == self() ? own : others;
+      if (peer != self()) others += shared.count(peer);
     }
     shared.for_each_run([&](int peer, const layout::ObjectRun& run) {
-      if (peer == self()) return;
-      SlotIndex& at = next[static_cast<std::size_t>(peer)];
-      for (std::int64_t k = 0; k < run.length; ++k)
-        slots[at++] = static_cast<SlotIndex>(run.slot + k);
+      SlotIndex*& at = next[static_cast<std::size_t>(peer)];
+      for (std::int64_t k = 0; at != nullptr && k < run.length; ++k)
+        *at++ = static_cast<SlotIndex>(run.slot + k);
     });
   }
 
   /// What this rank sends to whom, and what changes its slot here.
+  /// @param kept  The final slots of what stays on this rank, ascending.
   void list_leaving(Flows& flows, const layout::SharedObjects& shared,
-                    const layout::ObjectSide& after) {
+                    const Array<SlotIndex>& kept) {
     const Totals leaving = totals(shared);
     state_.segments += leaving.families;
     flows.outgoing.reserve(leaving.peers);
@@ -186,16 +192,17 @@ class ObjectPlanner {
       flows.outgoing.push_back({peer, count, first});
       first += count;
     }
-    list_slots(shared, flows.exports);
-    flows.blocks_resident = count_ - leaving.objects;
-    if (form() == Form::stable) return find_holes(flows);
-    // Consecutive slots here are consecutive there.
+    if (form() == Form::stable) {
+      list_slots(shared, flows.exports.begin(), nullptr);
+      return find_holes(flows);
+    }
+    Array<SlotIndex> from(state_.ledger, kept.size());
+    list_slots(shared, flows.exports.begin(), from.begin());
+    // Both sides have what they share in the same order.
+    if (std::ranges::mismatch(from, kept).in1 == from.end()) return;
     flows.list_local_moves(state_.ledger, [&](auto&& move) {
-      shared.for_each_run(self(), [&](const layout::ObjectRun& run) {
-        const std::int64_t to = after.slot(self(), run.number);
-        for (std::int64_t k = 0; to != run.slot && k < run.length; ++k)
-          move(static_cast<std::uint64_t>(run.slot + k), static_cast<std::uint64_t>(to + k));
-      });
+      for (std::size_t k = 0; k < from.size(); ++k)
+        if (from[k] != kept[k]) move(from[k], kept[k]);
     });
   }
 
@@ -205,14 +212,14 @@ class ObjectPlanner {
       flows.holes.insert_ascending(SlotList(flows.exports.data() + flow.first, flow.count));
   }
 
-  /// What it gets from whom, and where that ends.
-  void list_arriving(Flows& flows, const layout::SharedObjects& shared) {
+  /// What it gets from whom, and where that ends, and what it keeps.
+  void list_arriving(Flows& flows, const layout::SharedObjects& shared, Array<SlotIndex>& kept) {
     const Totals arriving = totals(shared);
     state_.segments += arriving.families;
     for (int peer = 0; peer < self(); ++peer)
       flows.residents_at += static_cast<std::uint64_t>(shared.count(peer));
     flows.incoming.reserve(arriving.peers);
-    if (form() == Form::slots) flows.arrivals = Array<SlotIndex>(state_.ledger, arriving.objects);
+    flows.blocks_resident = static_cast<std::uint64_t>(shared.count(self()));
     flows.blocks_after = flows.blocks_resident;
     for (int peer = 0; peer < ranks(); ++peer) {
       const std::int64_t count = peer == self() ? 0 : shared.count(peer);
@@ -220,7 +227,10 @@ class ObjectPlanner {
       flows.add_incoming(peer, static_cast<std::uint64_t>(count),
                          words_[static_cast<std::size_t>(peer)].message_blocks());
     }
-    if (form() == Form::slots) list_slots(shared, flows.arrivals);
+    if (form() != Form::slots) return;
+    flows.arrivals = Array<SlotIndex>(state_.ledger, arriving.objects);
+    kept = Array<SlotIndex>(state_.ledger, flows.blocks_resident);
+    list_slots(shared, flows.arrivals.begin(), kept.begin());
   }
 
   State& state_;

@@ -210,8 +210,9 @@ int Valet_Attached_layout(const Valet_Attached* attached, int* is_known,
     require_pointer(is_known, "the place for the answer", "give the address of an int");
     require_pointer(layout, "the place for the layout",
                     "give the address of a Valet_Object_layout");
-    *is_known = known ? 1 : 0;
-    if (known) *layout = {known->block_size, known->ranks};
+    const bool is_told = known && !known->tiling;  // of tiles the structure knows nothing
+    *is_known = is_told ? 1 : 0;
+    if (is_told) *layout = {known->block_size, known->ranks};
   });
 }
 

@@ -369,7 +369,7 @@ rebalance::Settings AttachedCall::settings(bool each_object) {
   // Lists are Zoltan's own where it numbers the objects as they are numbered here, and objects that
   // the application tells it may have other weights or another order.
   const bool is_zoltans = each_object && !settings.from && !setup_.is_own_order();
-  if (settings.order_rule && (is_zoltans || setup_.tells_objects))
+  if (settings.order_rule && is_zoltans)
     settings.order_rule->asked = rebalance::OrderRule::Asked::always;
   take_parameters(parameters_, settings);
   if (each_object || setup_.tells_geometry) settings.granularity = 1;
