@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Layouts that are found in a map from blocks to ranks, so that what follows from them need not be
-/// communicated. Local, no MPI.
+/// Blocks that are dealt to ranks in turn. Local, no MPI.
 
 #include <valet/dimension.hpp>
-#include <valet/export.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 namespace valet::layout {
 
-/// The blocks of one rank distributed over all ranks in turn: block k goes to rank
-/// (first_rank + (offset + k) / block_size) mod P. The runs at both ends may be cut.
+/// The smallest t >= 0 with factor * t = value modulo `modulus`; negative where there is none. Both
+/// are in 0 to modulus-1. Euclid's algorithm, O(log modulus).
+[[nodiscard]] constexpr std::int64_t solve(std::int64_t factor, std::int64_t value,
+                                           std::int64_t modulus) {
+  if (value == 0) return 0;
+  if (factor == 0) return -1;
+  const std::int64_t times = solve(modulus % factor, (factor - value % factor) % factor, factor);
+  return times < 0 ? -1 : (value + modulus * times) / factor;
+}
+
+/// The blocks of one rank dealt to ranks in turn: block k is in turn t = (offset + k) / block_size
+/// modulo `turns`, and goes to rank (first_rank + step * t) mod P. The runs at both ends may be
+/// cut.
 ///
 ///     count 7, block_size 3, offset 1, first_rank 1, 3 ranks
 ///     k      0 1 | 2 3 4 | 5 6
@@ -22,58 +30,48 @@ namespace valet::layout {
 struct CyclicDistribution {
   std::int64_t count = 0;
   std::int64_t block_size = 1;
-  std::int64_t offset = 0;  ///< below block_size
+  std::int64_t offset = 0;  ///< below period()
   std::int64_t first_rank = 0;
+  std::int64_t step = 1;   ///< from one rank to the next
+  std::int64_t turns = 0;  ///< until it is the first rank's again; 0: all P ranks have one
 
-  /// The layout of offset + count indices; the first `offset` of them do not exist.
-  [[nodiscard]] Dimension dimension(int ranks) const {
-    return {offset + count, block_size, ranks, static_cast<int>(first_rank)};
+  /// After so many blocks it is the same rank's turn again.
+  [[nodiscard]] std::int64_t period(int ranks) const {
+    return block_size * (turns == 0 ? ranks : turns);
   }
-  /// Blocks that a rank gets. O(1).
+  /// The turn of a rank; negative where it has none.
+  [[nodiscard]] std::int64_t turn_of(int rank, int ranks) const {
+    const std::int64_t turn = solve(step, (rank - first_rank + ranks) % ranks, ranks);
+    return turns == 0 || turn < turns ? turn : -1;
+  }
+  /// Blocks that a rank gets. O(log P).
   [[nodiscard]] std::int64_t count_of(int rank, int ranks) const {
-    return dimension(ranks).local_extent(rank) - (rank == first_rank ? offset : 0);
+    const std::int64_t turn = turn_of(rank, ranks);
+    if (turn < 0) return 0;
+    // The first `offset` blocks do not exist.
+    const auto first = [&](std::int64_t blocks) {
+      const int coordinates = static_cast<int>(turns == 0 ? ranks : turns);
+      return Dimension(blocks, block_size, coordinates).local_extent(static_cast<int>(turn));
+    };
+    return first(offset + count) - first(offset);
   }
-  /// How often all ranks have their turn, the last time perhaps not all of them.
+  /// How often all have their turn, the last time perhaps not all of them.
   [[nodiscard]] std::int64_t periods(int ranks) const {
-    const std::int64_t period = block_size * ranks;
-    return (offset + count + period - 1) / period;
+    return (offset + count + period(ranks) - 1) / period(ranks);
   }
   /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
   template <class Action>
   void for_each_run(int rank, int ranks, Action&& action) const {
-    const std::int64_t stride = block_size * ranks;
-    std::int64_t begin = dimension(ranks).turn(rank) * block_size - offset;
-    for (; begin < count; begin += stride) {
+    const std::int64_t turn = turn_of(rank, ranks);
+    if (turn < 0) return;
+    std::int64_t begin = turn * block_size - offset;
+    if (begin + block_size <= 0) begin += period(ranks);
+    for (; begin < count; begin += period(ranks)) {
       const std::int64_t first = std::max<std::int64_t>(begin, 0);
       action(first, std::min(begin + block_size, count) - first);
     }
   }
   [[nodiscard]] bool operator==(const CyclicDistribution&) const = default;
 };
-
-/// In place of a rank.
-constexpr int no_rank = -1;
-
-/// The number of a rank where one is left out.
-[[nodiscard]] constexpr int number_without(int rank, int without) {
-  return without != no_rank && rank > without ? rank - 1 : rank;
-}
-
-/// What one scan of the map of a rank found.
-struct MapPattern {
-  bool periodic = false;   ///< `distribution` describes the whole map
-  bool ascending = false;  ///< no block goes to a lower rank than the one before it
-  CyclicDistribution distribution;
-  int first_rank = 0, last_rank = -1;  ///< owners of the first and the last block
-  std::int64_t runs = 0;               ///< runs of equal ranks
-};
-
-/// Looks for a pattern; ends where there can be none any more, so that an irregular map costs a few
-/// entries. An empty map has both patterns. Time: at most one pass.
-/// @param map      Ranks in 0 to ranks-1.
-/// @param without  A rank that is not in the map. The others are numbered without it: those above
-///                 are one less, and the distribution is over ranks-1.
-[[nodiscard]] VALET_EXPORT MapPattern recognise(std::span<const int> map, int ranks,
-                                                int without = no_rank);
 
 }  // namespace valet::layout

@@ -4,12 +4,14 @@
 /// Plans of maps that are layouts: what every rank needs to know follows from a few words of each
 /// rank, so no rank sends another its counts.
 
-#include "geometry/cyclic_distribution.hpp"
+#include "geometry/map_pattern.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/map_counts.hpp"
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -18,8 +20,8 @@ namespace valet::plan {
 /// What the maps of all ranks are together.
 enum class MapLayout {
   none,
-  cyclic,  ///< every rank distributes its blocks cyclically
-  blocks,  ///< ascending over all ranks, in blocks of any lengths
+  patterns,  ///< every rank deals its blocks in a regular way
+  blocks,    ///< ascending over all ranks, in blocks of any lengths
 };
 
 /// Whether to hold a table over the ranks: always when it is small against the 64 KiB of the
@@ -27,9 +29,21 @@ enum class MapLayout {
 /// @param destinations  Summed over the ranks.
 [[nodiscard]] bool worth_a_table(int ranks, std::uint64_t destinations);
 
-/// The pattern in the map of this rank; none when its blocks are not in its first slots. Local.
+/// The pattern in the map of this rank, whatever slots its blocks are in. Local.
 [[nodiscard]] layout::MapPattern pattern_of(const MapCounts& map_counts, std::span<const int> map,
                                             int ranks);
+
+/// What the ranks know of the patterns of all. [global]
+struct JointPatterns {
+  bool regular = false;          ///< all of them
+  bool ascending = false;        ///< likewise
+  std::uint64_t more_parts = 0;  ///< behind the first one of each, on all ranks together, at most
+};
+/// The same answer on every rank. Collective: two reductions where all ascend, but not as simply as
+/// one part on each rank; else nothing.
+[[nodiscard]] VALET_EXPORT MapLayout agree_on_layout(const mpi::Channel& channel,
+                                                     const layout::MapPattern& mine,
+                                                     const JointPatterns& all);
 
 /// What the ranks know of all maps before they know who sends to whom. [global]
 struct JointMap {
@@ -38,20 +52,29 @@ struct JointMap {
   std::uint64_t block_bytes = 0;  ///< of a block, where all ranks that know it say the same
 };
 
-/// The same answer on every rank. Collective: one reduction, and two more where all ascend.
+/// The same answer on every rank. Collective: one reduction, and those of agree_on_layout().
 /// @param destinations  Other ranks that this one sends to. [local]
 /// @param block_bytes   0 where this rank does not know them. [local]
 [[nodiscard]] JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
                                     std::uint64_t destinations, std::uint64_t block_bytes);
 
-/// Computes what exchange_sparse_counts() would deliver. Collective: an allgather of 5 words, for
-/// MapLayout::blocks also the lengths of the blocks. Memory while it runs: 48 bytes per rank.
+/// Computes what exchange_sparse_counts() would deliver. Collective: an allgather of 5 words; one
+/// reduction more for the lengths of MapLayout::blocks, or for the parts behind the first ones.
 ///
-/// @param layout    cyclic or blocks.
-/// @param detail    What this rank sends its destinations [local].
-/// @param received  Gets counts and details of all sources, ascending by rank.
-void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layout,
-                    const layout::CyclicDistribution& mine, const MapCounts& map_counts,
-                    std::uint64_t detail, Vector<mpi::SparseCount>& received);
+/// Memory while it runs: 40 bytes per rank and 8 for each length or 24 for each part. There are at
+/// most as many of these parts as keep it all within what is held back for when memory runs out (24
+/// KiB), or on more than 500 ranks one for four ranks.
+///
+/// @param layout    patterns or blocks.
+/// @param leaving   What this rank sends, one count for each destination; their details are all
+///                  `detail`, below 2^32. [local]
+/// @param received  Gets counts and details of all sources, ascending by rank; this rank is one of
+///                  them where it is one of its destinations.
+/// @return The bytes that it took.
+/// @throws std::bad_alloc as exchange_sparse_counts().
+VALET_EXPORT std::uint64_t compute_counts(const mpi::Channel& channel, Ledger& ledger,
+                                          MapLayout layout, const layout::MapPattern& mine,
+                                          std::span<const mpi::SparseCount> leaving,
+                                          std::uint64_t detail, Vector<mpi::SparseCount>& received);
 
 }  // namespace valet::plan

@@ -293,15 +293,16 @@ class Planner {
     Departures departures;
     map_counts.leaving.for_each([&](int, std::uint64_t count) { departures.add(count); });
     if (departures.blocks > 0) message_blocks_ = message_blocks(state_, departures);
-    if (state_.from_layout)
-      return compute_counts(state_.channel, state_.ledger, joint_.layout, pattern_.distribution,
-                            map_counts, message_blocks_, arriving);
     Vector<mpi::SparseCount> leaving(state_.ledger);
     leaving.reserve(map_counts.leaving.size());
     map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
       leaving.push_back({rank, count, message_blocks_});
     });
-    mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
+    if (state_.from_layout)
+      compute_counts(state_.channel, state_.ledger, joint_.layout, pattern_, leaving,
+                     message_blocks_, arriving);
+    else
+      mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
   }
 
   void fill_flows(Flows& flows, MapCounts& map_counts, std::uint64_t slots,
@@ -315,8 +316,8 @@ class Planner {
     flows.blocks_after = flows.blocks_resident;
     list_destinations(ledger, flows, map_counts);
     // Whatever the others have: where counts are exchanged the slots are computed all the same.
-    if (pattern_.periodic)
-      list_cyclic_exports(flows, pattern_.distribution, state_.channel.size());
+    if (pattern_.is_one_part() && map_counts.initially_free.next(0) >= flows.blocks_before)
+      list_cyclic_exports(flows, pattern_.parts[0], state_.channel.size());
     else
       sort_exports(ledger, flows, map_counts, destinations());
     const bool grows = slots > map_counts.holes.slots();
@@ -332,10 +333,9 @@ class Planner {
       flows.add_incoming(count.rank, count.count, count.detail);
     if (state_.from_layout) {
       state_.segments = flows.outgoing.size() + flows.incoming.size();
-      state_.periods =
-          joint_.layout == MapLayout::cyclic
-              ? static_cast<std::uint64_t>(pattern_.distribution.periods(state_.channel.size()))
-              : 1;
+      state_.periods = joint_.layout == MapLayout::patterns
+                           ? static_cast<std::uint64_t>(pattern_.periods(state_.channel.size()))
+                           : 1;
     }
     if (form_ == Form::any) {
       complete_any_order(ledger, flows, flows.holes, state_.blocks.block_bytes);

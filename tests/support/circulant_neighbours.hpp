@@ -10,13 +10,15 @@
 namespace valet::test {
 
 /// Where the blocks of `rank` go: in turn to the ranks at distances 1, -1, 2, -2 and so on, as many
-/// as there are `neighbours`, from 2 on and fewer than the ranks. With more ranks than neighbours +
-/// 1 that is no layout.
+/// as there are `neighbours`, from 2 on and fewer than the ranks. Each round begins with any one of
+/// them, so that it is no layout.
 [[nodiscard]] inline std::vector<int> map_to_neighbours(int rank, int ranks, int neighbours,
                                                         std::size_t blocks) {
   std::vector<int> map(blocks);
   for (std::size_t k = 0; k < blocks; ++k) {
-    const int neighbour = static_cast<int>(k % static_cast<std::size_t>(neighbours));
+    const auto all = static_cast<std::size_t>(neighbours);
+    const std::size_t begin = k / all * 2'654'435'761U >> 15U;
+    const int neighbour = static_cast<int>((k + begin) % all);
     const int distance = neighbour / 2 + 1;
     map[k] = (rank + (neighbour % 2 == 0 ? distance : ranks - distance)) % ranks;
   }

@@ -7,6 +7,7 @@
 #include "random_maps.hpp"
 #include "test_comm.hpp"
 #include "zoltan_lists.hpp"
+#include <valet/zoltan/lists.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <zoltan.h>
@@ -182,6 +183,57 @@ TEST(OrderPartition, HasTheSameSlotsWhereZoltanIsAskedAndSaysTheSame) {
         EXPECT_TRUE(all_ranks(result.report.plan_from_layout));
       }
     }
+  }
+}
+
+/// Whether every rank has the objects that `ranks` sends there, which each rank gives for its own.
+bool went_to(const std::vector<int>& ranks, const Objects& before,
+             std::span<const std::uint64_t> numbers) {
+  std::vector<int> to(before.all(), 0);
+  std::copy(ranks.begin(), ranks.end(),
+            to.begin() + static_cast<std::ptrdiff_t>(ranks.empty() ? 0 : before.number[0]));
+  MPI_Allreduce(MPI_IN_PLACE, to.data(), static_cast<int>(to.size()), MPI_INT, MPI_SUM,
+                MPI_COMM_WORLD);
+  return std::ranges::count(to, rank()) == static_cast<std::ptrdiff_t>(numbers.size()) &&
+         std::ranges::all_of(numbers, [&](std::uint64_t number) { return to[number] == rank(); });
+}
+
+TEST(OrderPartition, IntoSeveralPartsOfARankIsALayout) {
+  const std::uint64_t cases = cases_wanted(40);
+  for (std::uint64_t test_case = 0; test_case < cases; ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
+    std::mt19937_64 random(seed() + test_case);
+    const Objects before(random_counts(random, 300));
+    if (before.all() == 0) continue;  // Zoltan prints a warning
+    const std::string parts = std::to_string(pick(random, 2, 4) * static_cast<unsigned>(size()));
+    RebalancerOptions options = options_of(test_case % 2 == 0 ? "CYCLIC" : "BLOCK");
+    options.parameters = {{"NUM_GLOBAL_PARTS", parts}};
+    SCOPED_TRACE(options.method + " into " + parts);
+    Objects objects = before;
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    Partition partition = rebalancer.partition(objects.count);
+    const std::vector<int> ranks(partition.ranks().begin(), partition.ranks().end());
+    const RebalanceResult result = rebalancer.migrate(std::move(partition), objects.storage());
+    EXPECT_TRUE(all_ranks(result.report.plan_from_layout));
+    EXPECT_TRUE(all_ranks(went_to(ranks, before, std::span(objects.number).first(result.count))));
+
+    // The same by lists.
+    objects = before;
+    ZoltanHandle zoltan;
+    zoltan.set("LB_METHOD", options.method);
+    zoltan.set("NUM_GLOBAL_PARTS", parts);
+    Zoltan_Set_Num_Obj_Fn(zoltan.get(), count_objects, &objects);
+    Zoltan_Set_Obj_List_Fn(zoltan.get(), list_objects, &objects);
+    const ZoltanLists lists(zoltan.get());
+    const auto as_list = [](const ZoltanLists::Arrays& arrays) {
+      return PartitionList{arrays.count, arrays.gids, arrays.lids, arrays.procs, arrays.parts};
+    };
+    const std::vector<int> listed = lists.ranks(objects.count, rank());
+    const ListMigration moved =
+        migrate(MPI_COMM_WORLD, {1, 1, as_list(lists.imports()), as_list(lists.exports())},
+                objects.count, objects.storage());
+    EXPECT_TRUE(all_ranks(moved.report.plan_from_layout));
+    EXPECT_TRUE(all_ranks(went_to(listed, before, std::span(objects.number).first(moved.count))));
   }
 }
 

@@ -113,12 +113,14 @@ class VALET_EXPORT Plan {
 ///         more, with the number of rows to join into one block. The data is unchanged. Planning
 ///         does not fail if a rank gets too many blocks for its slots: compare required_slots().
 ///
-/// Valet recognises a map that is a layout, in one scan that stops at the first entry that does not
-/// fit. The blocks must be in the first slots of every rank. Either every rank deals them to all
-/// ranks in turn, ranks[k] = (first + (offset + k) / length) mod P with numbers of its own, or
-/// destinations ascend over all blocks of all ranks. Counts are then computed from a few words of
-/// each rank instead of exchanged (Report::plan_from_layout); the plan is the same. On more than
-/// 512 ranks this is done only if ranks have P/16 destinations on average.
+/// Valet recognises a map that is a layout, in a scan that ends early where there is none. Counted
+/// over the occupied slots, either every rank deals its blocks in a regular way of its own - in
+/// turn to ranks that are a progression, ranks[k] = (first + step * ((offset + k) / length mod n))
+/// mod P, or to a short sequence of such progressions, as with ranks in any order, tiles of a
+/// matrix, and pieces of any lengths - or destinations ascend over all blocks of all ranks. Counts
+/// are then computed from a few words of each rank instead of exchanged
+/// (Report::plan_from_layout); the plan is the same. On more than 512 ranks this is done only if
+/// ranks have P/16 destinations on average.
 ///
 /// Memory: 4 bytes per departing block and 2/8 byte per slot; from a layout 64*P while planning.
 ///

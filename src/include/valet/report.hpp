@@ -54,8 +54,8 @@ struct Report {
   double scatter_seconds = 0;  ///< part of exchange: phases to the ranks, including waiting
   double waiting_seconds = 0;  ///< part of exchange: blocked in MPI
   bool verified = false;       ///< checksums were compared and agree
-  /// Counts were computed instead of exchanged: the map was recognised as block or cyclic on all
-  /// ranks, or plan_to_layout() made the plan.
+  /// Counts were computed instead of exchanged: the map was recognised as regular on all ranks,
+  /// or plan_to_layout() made the plan.
   bool plan_from_layout = false;
   /// The choice of Method::automatic; null if a method was set.
   std::shared_ptr<const schedule::Choice> choice;

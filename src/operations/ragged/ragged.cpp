@@ -213,6 +213,9 @@ class Execution {
     report.neighbours = plan_.neighbours();
     report.extra_bytes_bound = extra_bytes_bound();
     report.plan_seconds = base_.plan_seconds;
+    report.plan_from_layout = base_.from_layout;
+    report.segments = base_.segments;
+    report.periods = base_.periods;
     const std::span<const RankBlocks> peers = plan_.destinations.peers();
     for (std::size_t p = 0; p < peers.size(); ++p)
       for (std::size_t a = 0; a < arenas_.size(); ++a)
@@ -227,7 +230,7 @@ class Execution {
       const auto has_root = schedule::traits_of(options.method).has_root;
       return base_.channel.rank() == 0 && has_root && has_root(options);
     };
-    const auto ranks = std::ranges::any_of(moves_, is_root)
+    const auto ranks = base_.from_layout || std::ranges::any_of(moves_, is_root)
                            ? static_cast<std::uint64_t>(base_.channel.size())
                            : std::uint64_t{0};
     return detail::promised_bytes(base_.options.budget_bytes, plan_.neighbours(), ranks,

@@ -10,6 +10,7 @@
 #include "pages/page_move.hpp"
 #include "pages/page_sizes.hpp"
 #include "plan/check_options.hpp"
+#include "plan/map_layout.hpp"
 #include "plan/same_fields.hpp"
 
 #include <algorithm>
@@ -99,8 +100,19 @@ class Planner {
               if (peer.rank != channel_.rank()) leaving.push_back({peer.rank, peer.blocks, 0});
           },
           [&] { return no_memory(count_); });
+    const layout::MapPattern pattern =
+        diagnostic ? layout::MapPattern{} : layout::recognise(ranks_, channel_.size());
+    const plan::MapLayout layout = plan::agree_on_map(channel_, pattern, leaving.size(), 0).layout;
+    state_.base.from_layout = layout != plan::MapLayout::none;
+    if (state_.base.from_layout)
+      state_.base.periods = layout == plan::MapLayout::patterns
+                                ? static_cast<std::uint64_t>(pattern.periods(channel_.size()))
+                                : 1;
     try {
-      mpi::exchange_sparse_counts(channel_, ledger_, leaving, arriving);
+      if (state_.base.from_layout)
+        plan::compute_counts(channel_, ledger_, layout, pattern, leaving, 0, arriving);
+      else
+        mpi::exchange_sparse_counts(channel_, ledger_, leaving, arriving);
       if (!diagnostic) list_incoming(arriving);
     } catch (const std::bad_alloc&) {  // when the exchange is over
       diagnostic = no_memory(count_);
@@ -119,6 +131,8 @@ class Planner {
       std::ranges::sort(state_.incoming, {}, &RankBlocks::rank);
     }
     state_.blocks_after = state_.blocks_arriving + count_ - state_.blocks_leaving;
+    if (state_.base.from_layout)
+      state_.base.segments = outgoing().size() + arriving.size() - (stays ? 1 : 0);
     state_.bytes_in = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
     starts_in_ = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
   }

@@ -55,7 +55,10 @@ void expect_promise(std::uint64_t blocks, std::uint64_t bytes, std::size_t budge
       pages::ragged_page_bytes(budget, static_cast<std::uint64_t>(std::min(2, size())));
   HalfLeaves data(blocks, bytes);
   const std::uint64_t neighbours = size() > 2 ? 2 : size() > 1 ? 1 : 0;
-  const std::uint64_t promised = promised_bytes(budget, neighbours, 0) + 20 * data.pages(page);
+  // Every other block goes to the next rank, which is a layout.
+  const std::uint64_t promised =
+      promised_bytes(budget, neighbours, static_cast<std::uint64_t>(size())) +
+      20 * data.pages(page);
   const Options options{.budget_bytes = budget, .method = Method::stream};
   const OwnComm communicator;
   const RaggedStorage storage = data.storage();

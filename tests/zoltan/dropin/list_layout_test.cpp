@@ -41,8 +41,8 @@ class Client : public ObjectClient {
     Zoltan_Set_Obj_List_Fn(zoltan, list, this);
   }
 
-  void partition(const char* method) {
-    lists = clients::partition(zoltan, {}, rank(), method, 0, true);
+  void partition(const char* method, int parts = 0) {
+    lists = clients::partition(zoltan, {}, rank(), method, parts, true);
   }
 
   /// @return What the application saw.
@@ -63,11 +63,13 @@ class Client : public ObjectClient {
     *code = ZOLTAN_OK;
     return static_cast<int>(client_of(data).count_);
   }
-  static void list(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int, float*,
-                   int* code) {
+  static void list(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int weights,
+                   float* weight, int* code) {
     const Client& client = client_of(data);
-    for (std::uint64_t k = 0; k < client.count_; ++k)
+    for (std::uint64_t k = 0; k < client.count_; ++k) {
       gids[k] = lids[k] = static_cast<ZOLTAN_ID_TYPE>(client.first_ + k);
+      if (weights > 0) weight[k] = static_cast<float>(1 + gids[k] % 3);
+    }
     *code = ZOLTAN_OK;
   }
   int size_of(Id gid, Id) override { return static_cast<int>(4 + gid % 9); }
@@ -112,20 +114,48 @@ TEST(ListLayout, OfCyclicIsRecognisedAndUnpackedInTheOrderOfStock) {
   }
 }
 
-TEST(ListLayout, OfImportsIsRecognisedWhereSourcesGiveAsMuch) {
-  Client client(std::vector<std::uint64_t>(static_cast<std::size_t>(size()),
-                                           12 * static_cast<std::uint64_t>(size())));
-  client.partition("CYCLIC");
-  const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::imports);
-  EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::imports) == stock));
-  EXPECT_TRUE(all_ranks(client.report.lists_from_layout == 1));
+TEST(ListLayout, OfRegularPartitionsIsRecognisedWhicheverListsAreGiven) {
+  struct Regular {
+    const char* method;
+    std::vector<std::uint64_t> counts;  ///< of the first ranks; the others have no objects
+    int parts;                          ///< of a rank
+    bool weighted;
+  };
+  const Regular regular[]{{"CYCLIC", {100, 200, 300, 400, 17}, 1, false},
+                          {"CYCLIC", {240, 240, 240, 240, 240}, 1, false},
+                          {"CYCLIC", {100, 200, 300, 400, 17}, 2, false},
+                          {"CYCLIC", {3}, 1, false},
+                          {"BLOCK", {100, 200, 300, 400, 17}, 1, false},
+                          {"BLOCK", {100, 200, 300, 400, 17}, 2, false},
+                          {"BLOCK", {400, 300, 200, 100}, 3, true},
+                          {"BLOCK", {400, 300, 200, 100}, 1, true},
+                          {"BLOCK", {1000}, 1, false},
+                          {"BLOCK", {1001}, 1, false},
+                          {"BLOCK", {1003, 10}, 1, false},
+                          {"BLOCK", {1000, 7}, 1, true},
+                          {"BLOCK", {2}, 1, false}};
+  for (const Regular& row : regular) {
+    SCOPED_TRACE(row.method + (", " + std::to_string(row.counts[0])) + " on rank 0, parts " +
+                 std::to_string(row.parts) + (row.weighted ? ", weights" : ""));
+    std::vector<std::uint64_t> counts = row.counts;
+    counts.resize(static_cast<std::size_t>(size()), 0);
+    Client client(counts);
+    client.set("OBJ_WEIGHT_DIM", row.weighted ? "1" : "0");
+    client.partition(row.method, row.parts * size());
+    for (const Given given : all_given) {
+      const std::vector<std::string> stock = client.migrate("ZOLTAN", given);
+      EXPECT_TRUE(all_ranks(client.migrate("STREAM", given) == stock));
+      EXPECT_TRUE(all_ranks(client.report.lists_from_layout == 1)) << static_cast<int>(given);
+      expect_within_bound(client.report);
+    }
+  }
 }
 
 TEST(ListLayout, OfOneRankAloneIsNone) {
   for (std::uint64_t test_case = 0; test_case < 20; ++test_case) {
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
     std::mt19937_64 random(seed() + test_case);
-    Client client(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 30));
+    Client client(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 200));
     client.partition("CYCLIC");
     // One rank's list is shuffled, the others look as before.
     const bool is_odd = rank() == static_cast<int>(test_case % static_cast<std::uint64_t>(size()));

@@ -97,8 +97,7 @@ class Migration {
     const std::uint64_t listed = report.objects_exported + report.objects_imported;
     report.extra_bytes_bound =
         (parameters_.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
-        report.budget_bytes + report.budget_raised_bytes + root_bytes() +
-        (pattern_.is_layout ? list_layout_bytes(channel_.size()) : 0) +
+        report.budget_bytes + report.budget_raised_bytes + root_bytes() + layout_bytes_ +
         (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes()) +
         staying_bytes() + context_.check_bytes + callbacks_.guard_bytes();
   }
@@ -210,11 +209,17 @@ class Migration {
     agreement.largest(keeps_too_much);
     // Where any rank's list is none they are announced: lists that look like one on some ranks
     // only.
-    agreement.least(pattern_.is_layout);
+    bool regular = pattern_.regular, ascending = pattern_.ascending;
+    std::uint64_t more_parts = pattern_.used > 1 ? pattern_.used - 1 : 0;
+    agreement.least(regular);
+    agreement.least(ascending);
+    agreement.largest(more_parts);
     agreement.least(agreed.counts_objects);
     agree_on_parameters(agreement);
     agreement.run(channel_, diagnostic);
-    context_.report.lists_from_layout = pattern_.is_layout ? 1 : 0;
+    more_parts *= static_cast<std::uint64_t>(channel_.size());
+    layout_ = plan::agree_on_layout(channel_, pattern_, {regular, ascending, more_parts});
+    context_.report.lists_from_layout = layout_ != plan::MapLayout::none ? 1 : 0;
     agreed.keep_memory = keep_memory;
     if (keeps_too_much) context_.workspace.release();
     ledger_.reset_peak();
@@ -243,8 +248,9 @@ class Migration {
         within_memory("the lists", [&] { give_parts_to_imports(); });
     Vector<mpi::SparseCount> announced(ledger_);
     try {
-      if (pattern_.is_layout)
-        compute_announced(channel_, ledger_, pattern_.list, announced);
+      if (layout_ != plan::MapLayout::none)
+        layout_bytes_ = plan::compute_counts(channel_, ledger_, layout_, pattern_, leading_.peers,
+                                             0, announced);
       else
         mpi::exchange_sparse_counts(channel_, ledger_, leading_.peers, announced);
     } catch (const std::bad_alloc&) {  // when the exchange is over
@@ -400,7 +406,9 @@ class Migration {
   ObjectCount object_count_;
   std::string warning_;
   bool only_proc_changes_ = true;
-  ListPattern pattern_;  ///< of the leading list; a layout where all ranks have one
+  layout::MapPattern pattern_;  ///< of the leading list
+  plan::MapLayout layout_ = plan::MapLayout::none;
+  std::uint64_t layout_bytes_ = 0;  ///< what it took to compute counts
   ObjectList leading_, exports_;
   Imports imports_;
   Array<int> sizes_;

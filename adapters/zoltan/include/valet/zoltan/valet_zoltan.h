@@ -219,7 +219,7 @@ typedef struct Valet_Migration_Report {
   int code;                  /**< return value of the migration */
   int ranks;                 /**< ranks of the communicator */
   int verified;              /**< 1: checksums were compared and agree */
-  int lists_from_layout;     /**< 1: the lists are cyclic, so counts were computed, not exchanged */
+  int lists_from_layout;     /**< 1: the lists are a layout: counts were computed, not exchanged */
   uint64_t objects_exported; /**< objects to leave, or to be packed for their own rank */
   uint64_t objects_imported; /**< objects to arrive */
   uint64_t bytes_exported;   /**< bytes of objects_exported */
