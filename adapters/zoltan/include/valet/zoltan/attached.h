@@ -178,7 +178,8 @@ VALET_EXPORT uint64_t Valet_Attached_count(const Valet_Attached* attached);
  * @param count     The number; more than there are slots is reported by the next call.
  * @return VALET_SUCCESS or, on this rank alone, VALET_INVALID_ARGUMENT. */
 VALET_EXPORT int Valet_Attached_set_count(Valet_Attached* attached, uint64_t count);
-/** The layout that the objects are in, as far as is known: valet::zoltan::Attached::layout(). Local.
+/** The layout that the objects are in, as far as is known: valet::zoltan::Attached::layout().
+ * Local.
  * @param attached  From Valet_Zoltan_attach().
  * @param is_known  Receives 1 or 0.
  * @param layout    Receives the layout; unchanged where none is known.
