@@ -28,7 +28,7 @@ constexpr std::size_t blocks_each = 60;
 std::vector<int> scattered_map() {
   std::vector<int> map(blocks_each);
   for (std::size_t k = 0; k < map.size(); ++k)
-    map[k] = (rank() + static_cast<int>(k * k % 7)) % size();
+    map[k] = (rank() + static_cast<int>((k * 2654435769U >> 7U) % 7)) % size();
   return map;
 }
 

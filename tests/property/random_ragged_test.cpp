@@ -303,8 +303,9 @@ std::uint64_t Problem::promised(const RaggedStorage& all, const Report& report) 
        (options_.phased.parking > 0 || options_.phased.heuristic == Heuristic::continuous ||
         options_.phased.scheduler == Scheduler::centralized));
   const bool is_root = rank() == 0 && anything_moves_ && asks_root;
-  return promised_bytes(budget, neighbours.size(),
-                        is_root ? static_cast<std::uint64_t>(size()) : 0) +
+  return promised_bytes(
+             budget, neighbours.size(),
+             is_root || report.plan_from_layout ? static_cast<std::uint64_t>(size()) : 0) +
          20 * pages;
 }
 

@@ -5,6 +5,7 @@
 /// distances from it, ahead and behind.
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace valet::test {
@@ -17,7 +18,8 @@ namespace valet::test {
   std::vector<int> map(blocks);
   for (std::size_t k = 0; k < blocks; ++k) {
     const auto all = static_cast<std::size_t>(neighbours);
-    const std::size_t begin = k / all * 2'654'435'761U >> 15U;
+    std::uint64_t begin = k / all * 0x9E3779B97F4A7C15U;
+    begin = (begin ^ begin >> 29U) * 0xBF58476D1CE4E5B9U >> 32U;
     const int neighbour = static_cast<int>((k + begin) % all);
     const int distance = neighbour / 2 + 1;
     map[k] = (rank + (neighbour % 2 == 0 ? distance : ranks - distance)) % ranks;

@@ -242,7 +242,7 @@ class VALET_EXPORT RaggedPlan {
 /// including itself, and two more fit half of the budget; with pages of 512 bytes they must fit the
 /// budget. Beyond about 30 neighbours, lists take about 500 bytes of the budget for each further
 /// one, with one field, and 4 KiB for each array beyond the fifth: arenas, lengths and columns.
-/// Methods that keep a table on rank 0 add 64*P there.
+/// Methods that keep a table on rank 0 add 64*P there, and ranks that are a layout on all ranks.
 VALET_EXPORT Report execute(RaggedPlan& plan, const RaggedStorage& storage,
                             std::span<const int> ranks);
 
