@@ -90,7 +90,9 @@ TEST(Readme, PromisesTheMemoryOfItsExample) {
   };
   std::vector<Particle> particles(slots);
   std::vector<int> ranks(slots, valet::test::rank());
-  ranks[slots / 2] = (ranks[0] + 1) % size();  // in the middle: the map is not a layout
+  // In no order that is a layout.
+  for (std::size_t k = 0; k < slots / 4; ++k)
+    ranks[k * k * k % slots] = (valet::test::rank() + 1) % size();
   const valet::BlockStorage storage{valet::field(particles.data(), slots)};
   const valet::Report report =
       valet::migrate(comm, storage, slots, ranks, {.method = valet::Method::stream});

@@ -27,7 +27,7 @@ constexpr std::array<ScaleOptions, 8> cases{
      {.neighbours = 100, .blocks = 20'000, .block_bytes = 100, .budget_bytes = 100'000},
      {.neighbours = 26, .blocks = 500, .block_bytes = 16'384, .budget_bytes = 1 << 20},
      {.neighbours = 2, .blocks = 70, .block_bytes = 16'384, .budget_bytes = 1 << 19},
-     {.neighbours = 4, .blocks = 40, .block_bytes = 1'000, .budget_bytes = 5'000}}};
+     {.neighbours = 4, .blocks = 120, .block_bytes = 1'000, .budget_bytes = 5'000}}};
 
 struct Moved {
   std::uint64_t planned = 0;  ///< bytes that the plan keeps
