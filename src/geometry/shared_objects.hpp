@@ -207,9 +207,9 @@ class SharedObjects {
   static Index* list_periods(const DimensionIntersection& shared, int peer, Index* next) {
     const std::int64_t all = shared.size(peer);
     const std::int64_t once = std::min(all, shared.size_of_period(peer));
+    const std::int64_t stride = shared.pair().local_stride();
     std::int64_t done = 0;
     for (const DimensionIntersection::Family& family : shared.families(peer)) {
-      const std::int64_t stride = shared.pair().local_stride();
       const std::int64_t runs = std::min(family.count, once - done);
       if (family.length == 1) {
         for (std::int64_t k = 0; k < runs; ++k)
@@ -217,7 +217,7 @@ class SharedObjects {
         done += runs;
         continue;
       }
-      for (std::int64_t run = 0; run < family.count; ++run)
+      for (std::int64_t run = 0; run < runs; ++run)
         for (std::int64_t k = 0; k < family.length && done < once; ++k)
           next[done++] = static_cast<Index>(family.local + run * stride + k);
     }

@@ -122,14 +122,16 @@ Requests::Requests(Ledger& ledger, std::size_t count, Hooks* hooks)
 }
 
 std::optional<Completion> Requests::wait_any() {
-  if (threads_call_mpi()) return poll_any();
   Completion completion;
   int index = MPI_UNDEFINED;
   {
     const Waiting waiting(hooks_);
-    check(
-        MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index, &completion.status),
-        "MPI_Waitany");
+    if (threads_call_mpi())
+      while (!test(completion, index)) std::this_thread::yield();
+    else
+      check(MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index,
+                        &completion.status),
+            "MPI_Waitany");
   }
   return completed(completion, index);
 }
@@ -146,16 +148,6 @@ std::optional<Completion> Requests::test_any() {
   Completion completion;
   int index = MPI_UNDEFINED;
   test(completion, index);
-  return completed(completion, index);
-}
-
-std::optional<Completion> Requests::poll_any() {
-  Completion completion;
-  int index = MPI_UNDEFINED;
-  {
-    const Waiting waiting(hooks_);
-    while (!test(completion, index)) std::this_thread::yield();
-  }
   return completed(completion, index);
 }
 

@@ -67,10 +67,9 @@ class VALET_EXPORT Requests {
 
   /// Blocks until one request completes; nothing when none is outstanding. Where one thread calls
   /// MPI, never a polling loop of our own: that would take the core from an oversubscribed
-  /// neighbour. Under MPI_THREAD_MULTIPLE tests, and yields between: MPI_Waitany of Open MPI (4.1
-  /// to 5.0 read) leaves its wait object on the stack to a second request that completes meanwhile
-  /// in another thread. The next MPI_Waitany then wakes with nothing complete and reads outside of
-  /// the array.
+  /// neighbour. Under MPI_THREAD_MULTIPLE it tests, and yields between: MPI_Waitany of Open MPI
+  /// 4.1.4 once read the request of number MPI_UNDEFINED there. Such a call has been woken with
+  /// nothing complete, probably by a request of the call before that completed in another thread.
   std::optional<Completion> wait_any();
   /// Blocks until one request completes, whatever becomes of the others.
   void wait(std::size_t index);
@@ -80,7 +79,6 @@ class VALET_EXPORT Requests {
   bool withdraw(std::size_t index, MPI_Status& status);
 
  private:
-  std::optional<Completion> poll_any();
   bool test(Completion& completion, int& index);
   std::optional<Completion> completed(Completion completion, int index) const;
 

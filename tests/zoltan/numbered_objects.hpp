@@ -3,6 +3,7 @@
 
 /// Objects attached to a Zoltan_Struct, whose values are their numbers.
 
+#include "counted_mpi.hpp"
 #include "oracle.hpp"
 #include "random_maps.hpp"
 #include "seed.hpp"
@@ -81,6 +82,16 @@ struct Numbered {
   std::vector<double> weight;
   zoltan::Attached cells;
 };
+
+/// Since `communication` was cleared objects were planned from a layout, and nothing was sent but
+/// blocks and their credits: no counts, which are announced by MPI_Issend, and no slots.
+inline void expect_only_blocks_sent(const Report& report) {
+  const Communication spent = communication;
+  EXPECT_TRUE(size() == 1 || report.plan_from_layout);
+  EXPECT_LE(spent.all_calls() - spent.collective_calls(),
+            static_cast<long long>(report.messages + report.credits));
+  EXPECT_EQ(spent.calls.count("Issend"), 0U) << "counts are announced by it";
+}
 
 inline std::vector<std::uint64_t> even_counts(std::uint64_t each) {
   return std::vector<std::uint64_t>(static_cast<std::size_t>(size()), each);

@@ -63,11 +63,10 @@ struct ObjectLayout {
 /// @param count         Number of objects, in the first slots. [local]
 /// @param to            The layout after. [global]
 /// @param options       As for plan_to_ranks(); Options::order is not used.
-/// @throws Error invalid_argument (including a layout that differs between ranks, has no blocks,
-/// has
+/// @throws Error invalid_argument (including a layout that differs between ranks, has no blocks or
 ///         more ranks than the communicator, or tiles of an array of other than all objects),
-///         field_mismatch, inaccessible_memory,
-///         block_size_mismatch, budget_too_small, out_of_memory: the same error on all ranks;
+///         field_mismatch, inaccessible_memory, block_size_mismatch, budget_too_small,
+///         out_of_memory: the same error on all ranks;
 ///         not_initialized, invalid_communicator. The data is unchanged. Planning does not fail if
 ///         a rank gets too many objects: compare required_slots() with its slots.
 ///
@@ -93,9 +92,9 @@ struct ObjectLayout {
 /// @throws Error as above, and invalid_argument if a count does not match `from`.
 ///
 /// Memory: 4 bytes per departing and per arriving object, 8 per object that changes its slot inside
-/// the rank, 1/8 byte per slot, with execute() 16 bytes per slot in total; while planning 64*P, and
-/// 40 bytes per segment that a rank's part shares with the other layout in one period of a
-/// dimension.
+/// the rank, 1/8 byte per slot, with execute() 16 bytes per slot in total; while planning 64*P, 8
+/// per object that stays on the rank, and 40 bytes per segment that a rank's part shares with the
+/// other layout in one period of a dimension.
 [[nodiscard]] VALET_EXPORT Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage,
                                                std::uint64_t count, const ObjectLayout& from,
                                                const ObjectLayout& to, const Options& options = {});

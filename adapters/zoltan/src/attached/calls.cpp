@@ -31,9 +31,8 @@ class Move {
 
   /// @param balancer   Gets what to do before a byte moves.
   /// @param prepare    Called when PRE_MIGRATE has run: makes the decision ready.
-  /// @param take_back  Called where it failed and nothing has moved, when the parts, which growth
-  /// may
-  ///                   have moved, are at hand again.
+  /// @param take_back  Called where it failed and nothing has moved. Parts, which growth may have
+  ///                   moved, have been read again then.
   template <class Prepare, class TakeBack>
   void run(rebalance::Balancer& balancer, rebalance::Decision& decision, Prepare&& prepare,
            TakeBack&& take_back) {

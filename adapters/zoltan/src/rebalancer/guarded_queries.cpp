@@ -80,7 +80,7 @@ void list_nothing(const Objects& objects, int gids, int lids, ZOLTAN_ID_PTR glob
   clear(weights, objects.count, dimensions);
 }
 
-/// From functions for the first object and for the one behind another.
+/// From functions for the first object and for the next one.
 void list_one_by_one(void* data, int gids, int lids, ZOLTAN_ID_PTR global_ids,
                      ZOLTAN_ID_PTR local_ids, int dimensions, float* weights, int* error) {
   const auto& first = *static_cast<const GuardedQuery*>(data);
