@@ -41,9 +41,7 @@ class Frame {
         progress_bar_(options.progress_bar) {
     channel.watch(observer.get());
     callbacks.protect(progress_, progress_name);
-    if (options.trace.empty()) return;
-    trace_ = std::make_unique<observe::TraceFile>(ledger, channel.rank(), options.trace);
-    observer->trace = &trace_->trace();
+    if (!options.trace.empty()) record(options.trace);
   }
   /// A part of another call, which gives it the channel while it is at work: with a ledger of its
   /// own, and the memory and the observer of the whole, which must outlive it.
@@ -65,11 +63,20 @@ class Frame {
     watched_ = callbacks.any();
     agreement.largest(watched_);
   }
+  /// Has a trace from now on, on all ranks or on none. @param path  Of the file; rank 0's counts.
+  void record(const std::string& path) {
+    trace_ = std::make_unique<observe::TraceFile>(ledger, channel.rank(), path);
+    observer->trace = &trace_->trace();
+  }
   /// Finds out how the clocks of the ranks differ, where there is a trace. Collective.
   void align() {
     if (trace_) trace_->align(channel);
   }
   [[nodiscard]] bool traces() const { return trace_ != nullptr; }
+  /// Writes it, where there is one. Collective.
+  void write_trace() {
+    if (trace_) trace_->write(channel, caption);
+  }
   /// The progress of what moves, as long as the result lives.
   [[nodiscard]] observe::ProgressMeter progress(const std::string& title, std::uint64_t blocks,
                                                 std::uint64_t block_bytes) const {
@@ -120,9 +127,6 @@ class Frame {
         progress_(whole.progress_),
         progress_bar_(whole.progress_bar_) {
     channel.watch(observer.get());
-  }
-  void write_trace() {
-    if (trace_) trace_->write(channel, caption);
   }
   void end(Report& report) {
     report.peak_extra_bytes = ledger.peak_bytes();

@@ -94,6 +94,16 @@ void Loan::count_node() {
   ledger_.add(counted_node_);
 }
 
+bool Loan::has_met(const NodeWish& wish) {
+  look();
+  return kept_ && kept_->memory.has_met(wish);
+}
+
+std::span<std::byte> Loan::kept_for(const NodeWish& wish) {
+  look();
+  return kept_ && kept_->memory.serves(wish) ? kept_->memory.own() : std::span<std::byte>();
+}
+
 void Loan::join(mpi::Agreement& agreement, const NodeWish* wish) {
   if (wish != nullptr) {
     look();
@@ -120,7 +130,7 @@ void Loan::share(const NodeWish& wish) {
   if (!serves_) {
     const std::size_t most = std::min(wish.allowance, wish.wish) +
                              wish.allowance * wish.destinations.size();  // its own, and others'
-    fit_scratch(0, limit_ - std::min(limit_, most));
+    if (!is_idle_) fit_scratch(0, limit_ - std::min(limit_, most));
     memory.reset();  // before there is more
     memory = std::make_shared<Node>();
     memory->memory.connect(channel_, wish, is_idle_);

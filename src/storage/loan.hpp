@@ -41,11 +41,17 @@ class VALET_EXPORT Loan {
   /// Frees all that no use has been made of: others need the whole budget. Comes before join().
   void free_unused();
 
+  /// Whether the call before had the neighbours of the wish.
+  [[nodiscard]] bool has_met(const NodeWish& wish);
+  /// This rank's part of what is kept, if that serves here.
+  [[nodiscard]] std::span<std::byte> kept_for(const NodeWish& wish);
   /// What all ranks must know of their kept memory before one of them uses it or keeps another.
   /// @param wish  nullptr on a rank that has found something wrong.
   void join(mpi::Agreement& agreement, const NodeWish* wish);
   /// The same in a reduction of its own, where the channel has become another one. Collective.
   void agree_again(const NodeWish& wish);
+  /// Whether share() will share memory that is new, once that is agreed. [global]
+  [[nodiscard]] bool shares_anew() const { return !serves_ && !is_idle_; }
   /// Shares what is kept where that serves all ranks, or else new memory. To be called once, after
   /// what is agreed. Collective.
   void share(const NodeWish& wish);

@@ -140,6 +140,10 @@ class VALET_EXPORT NodeMemory {
   /// is neither more than is allowed now nor much less than is wished for. [local]
   [[nodiscard]] bool serves(const NodeWish& wish) const;
 
+  /// Whether it was asked for by the same neighbours. [local]
+  [[nodiscard]] bool has_met(const NodeWish& wish) const {
+    return destinations_ == wish.destinations && sources_ == wish.sources;
+  }
   /// What this rank offers. [local]
   [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }
   /// Whether `memory` is in it. [local]

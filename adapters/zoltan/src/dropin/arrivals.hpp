@@ -1,52 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "batches.hpp"
-#include "checksums.hpp"
 #include "context.hpp"
-#include "mpi/agreement.hpp"
+#include "objects/batches.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
 namespace valet::zoltan {
-
-/// What a rank needs memory for.
-struct RoomWish {
-  std::uint64_t arrivals = 0;         ///< bytes at a time
-  std::uint64_t besides = 0;          ///< scratch for what leaves
-  bool arrivals_are_scratch = false;  ///< they count in the budget
-};
-
-/// The wish for memory shared on the node: room for all arrivals, a little more than are there now,
-/// or for slots through which they go.
-/// @param room  Gets what there is for the own segment and those of destinations.
-inline storage::NodeWish node_wish(const Context& context, const ObjectList& exports,
-                                   const Imports& imports, const Scratch& scratch,
-                                   const RoomWish& wish, std::uint64_t& room) {
-  storage::NodeWish node(context.ledger, exports.peers, imports.sources);
-  room = 0;
-  node.wish = held_page_bytes;
-  if (!context.parameters.options.share_memory) return node;
-  const std::uint64_t segments = 1 + exports.peers.size();
-  room = scratch.budget - std::min(scratch.budget, wish.besides);
-  std::uint64_t unit = 1;  // of which segments are multiples
-  if (wish.arrivals + held_page_bytes <= room / segments) {
-    node.wish = std::bit_ceil(wish.arrivals + held_page_bytes);
-  } else {
-    if (wish.arrivals_are_scratch) room -= std::min(room, wish.arrivals);
-    unit = scratch.chunk;
-    node.wish = Transport::slots * imports.sources.size() * scratch.chunk;
-  }
-  const std::uint64_t each = room / segments;
-  if (each >= held_page_bytes) node.allowance = each / unit * unit;
-  return node;
-}
 
 /// One call to a multi unpack. The application's lists want ids and sizes consecutive.
 inline std::optional<Diagnostic> call_unpack(Context& context, Imports& imports,
@@ -62,7 +26,7 @@ inline std::optional<Diagnostic> call_unpack(Context& context, Imports& imports,
   for (const ArrivedRange& range : ranges) {
     base = std::min(base, static_cast<const std::byte*>(range.data));
     ids_follow = ids_follow && range.id == front.id + count;
-    sizes_follow = sizes_follow && range.object == front.object + count;
+    sizes_follow = sizes_follow && range.first == front.first + count;
     count += range.count;
   }
   if (count == 0) return std::nullopt;
@@ -72,7 +36,7 @@ inline std::optional<Diagnostic> call_unpack(Context& context, Imports& imports,
   Array<int> offsets(context.ledger, count);
   std::uint64_t to = 0;
   for (const ArrivedRange& range : ranges) {
-    const int* const sizes = imports.sizes.data() + range.object;
+    const int* const sizes = imports.sizes.data() + range.first;
     if (!ids_follow)
       std::copy_n(ids.gid(entries, range.id), range.count * words, own_gids.data() + to * words);
     if (!sizes_follow) std::copy_n(sizes, range.count, own_sizes.data() + to);
@@ -82,7 +46,7 @@ inline std::optional<Diagnostic> call_unpack(Context& context, Imports& imports,
       offset += sizes[k];
     }
   }
-  int* const sizes = sizes_follow ? imports.sizes.data() + front.object : own_sizes.data();
+  int* const sizes = sizes_follow ? imports.sizes.data() + front.first : own_sizes.data();
   auto diagnostic = context.callbacks.unpack_many(
       ids_follow ? ids.gid(entries, front.id) : own_gids.data(), {sizes, count}, offsets.data(),
       const_cast<std::byte*>(base), front.id);
@@ -98,25 +62,24 @@ inline std::optional<Diagnostic> unpack_many(Context& context, Imports& imports,
   const std::byte* end = nullptr;  // where the last run ends
   for (const ArrivedRange& range : ranges) {
     const bool follows = !runs.empty() && range.id == runs.back().id + runs.back().count &&
-                         range.object == runs.back().object + runs.back().count &&
-                         range.data == end;
+                         range.first == runs.back().first + runs.back().count && range.data == end;
     if (follows)
       runs.back().count += range.count;
     else
       runs.push_back(range);
-    const std::uint64_t range_bytes = sum_of(imports.sizes_of(range));
+    const std::uint64_t range_bytes = objects::sum_of(imports.sizes_of(range));
     end = range.data + range_bytes;
     bytes += range_bytes;
   }
-  if (bytes <= largest_batch) return call_unpack(context, imports, runs);
+  if (bytes <= objects::largest_batch) return call_unpack(context, imports, runs);
   for (ArrivedRange& left : runs) {
     while (left.count > 0) {
       ArrivedRange piece = left;
-      piece.count = batch_end(imports.sizes_of(left), 0, largest_batch, 0);
+      piece.count = objects::batch_end(imports.sizes_of(left), 0, objects::largest_batch, 0);
       if (auto diagnostic = call_unpack(context, imports, {&piece, 1})) return diagnostic;
       left.id += piece.count;
-      left.object += piece.count;
-      left.data += sum_of(imports.sizes_of(piece));
+      left.first += piece.count;
+      left.data += objects::sum_of(imports.sizes_of(piece));
       left.count -= piece.count;
     }
   }
@@ -143,9 +106,9 @@ inline void receive_lists(Context& context, const ObjectList& exports, std::span
         {word * static_cast<std::size_t>(entries.lid), exports.ids.lids, imports.lids.data()});
   if (lists && context.agreed.with_parts)
     columns.push_back({sizeof(int), exports.destinations(), imports.parts.data()});
-  send_records(context.channel, context.ledger, exports, imports.sources, columns,
-               chunk_for(context.agreed.smallest_memory), 1);
-  context.report.bytes_imported = sum_of(imports.all_sizes());
+  objects::send_records(context.channel, context.ledger, exports.sorted(), imports.sources, columns,
+                        objects::chunk_for(context.agreed.smallest_memory), 1);
+  context.report.bytes_imported = objects::sum_of(imports.all_sizes());
 }
 
 /// How much has arrived of what rank 0 expects, where MIGRATE_PROGRESS asks for it: a bar on a
@@ -158,59 +121,6 @@ inline void show_progress(Context& context) {
                                            .lines_elsewhere = true});
 }
 
-/// Memory for what leaves, by `allocate`, and for what arrives, whose place is returned. Ranks of a
-/// node share memory anew where that pays: where more moves than fits the budget, or where the
-/// neighbours are those of the migration before. Collective, in one reduction where nothing is
-/// shared anew. @throws Error on all ranks alike.
-///
-/// @param agreement  What else the ranks agree on.
-/// @param mine       What this rank found wrong until now, if anything.
-[[nodiscard]] inline std::byte* make_room(Context& context, const ObjectList& exports,
-                                          const Imports& imports, const Scratch& scratch,
-                                          const RoomWish& wish, mpi::Agreement& agreement,
-                                          std::optional<Diagnostic> mine,
-                                          const std::function<void()>& allocate) {
-  Workspace& workspace = context.workspace;
-  Valet_Migration_Report& report = context.report;
-  std::uint64_t room = 0;
-  const storage::NodeWish node = node_wish(context, exports, imports, scratch, wish, room);
-  workspace.node.divide(scratch.chunk);
-  const bool much = std::max(report.bytes_exported, report.bytes_imported) > scratch.budget;
-  const bool stays = workspace.has_met(node) && context.agreed.keep_memory;
-  const storage::NodeMemory& shared = workspace.node.memory();
-  bool anew = shared.bytes() > room || (room > 0 && (much || stays) && !shared.serves(node));
-  std::byte* arrivals = nullptr;
-  bool allocated = false;
-  // What arrivals may keep.
-  const std::uint64_t limit = wish.arrivals_are_scratch
-                                  ? scratch.step
-                                  : scratch.budget - std::min(scratch.budget, wish.besides);
-  if (workspace.arrived.bytes() > limit) workspace.arrived.release();
-  const auto take = [&] {
-    return within_memory("the objects that leave and arrive", [&] {
-      if (!allocated) allocate();
-      allocated = true;
-      const std::uint64_t others = context.ledger.current_bytes() - workspace.arrived.bytes();
-      const std::uint64_t left = scratch.budget - std::min(scratch.budget, others);
-      arrivals = workspace.place_arrivals(wish.arrivals, std::min(limit, left));
-    });
-  };
-  if (!mine && !anew) mine = take();
-  agreement.largest(anew);
-  agreement.run(context.channel, mine);
-  if (anew) {
-    workspace.arrived.release();
-    if (!allocated) workspace.sent.release();
-    workspace.node.connect(context.channel, node);
-    mpi::agree(context.channel, take());
-  }
-  const std::uint64_t needed = pages_for(wish.besides) + pages_for(wish.arrivals) -
-                               (wish.arrivals_are_scratch ? 0 : wish.arrivals);
-  report.budget_raised_bytes += needed - std::min(needed, scratch.budget);
-  show_progress(context);
-  return arrivals;
-}
-
 /// Held objects in the order in which they are unpacked: by (source, its exports), or that of the
 /// import list where that leads.
 [[nodiscard]] inline Vector<ArrivedRange> ranges_of_held(Ledger& ledger, const Imports& imports,
@@ -219,8 +129,8 @@ inline void show_progress(Context& context) {
   ranges.reserve(imports.sources.size());
   std::uint64_t object = 0;
   for (std::size_t s = 0; s < imports.sources.size(); ++s) {
-    ranges.push_back({s, 0, object, object, imports.sources[s].count, held});
-    held += sum_of(imports.sizes_of(ranges.back()));
+    ranges.push_back({{s, 0, object, imports.sources[s].count, held}, object});
+    held += objects::sum_of(imports.sizes_of(ranges.back()));
     object += imports.sources[s].count;
   }
   if (imports.in_order == nullptr) return ranges;
@@ -231,19 +141,6 @@ inline void show_progress(Context& context) {
   }
   std::ranges::sort(ranges, {}, &ArrivedRange::id);
   return ranges;
-}
-
-/// Adds objects to the checksums of their sources.
-inline void add_checksums(Checksums& sums, const Imports& imports,
-                          std::span<const ArrivedRange> ranges) {
-  for (const ArrivedRange& range : ranges) {
-    const std::byte* next = range.data;
-    std::uint64_t number = range.number;
-    for (const int size : imports.sizes_of(range)) {
-      sums.add(range.source, number++, next, size);
-      next += size;
-    }
-  }
 }
 
 /// Unpacks objects. A multi form is called once while the offsets fit an int, otherwise for a

@@ -5,10 +5,10 @@
 /// the single or the multi form and which of the forms with parts. Everything here is local.
 
 #include "base/diagnose.hpp"
-#include "batches.hpp"
 #include "handle/handle_state.hpp"
 #include "handle/object_ids.hpp"
 #include "handle/stage_callbacks.hpp"
+#include "objects/sizes.hpp"
 #include "pack_guard.hpp"
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
@@ -196,7 +196,7 @@ class Callbacks final : public StageCallbacks {
     if (asks_again)
       if (auto diagnostic = sizes(batch.ids, first, batch.sizes)) return diagnostic;
     for (std::size_t k = 0; k < before.size(); ++k) {
-      const int size = plain_size(before[k]);
+      const int size = objects::plain_size(before[k]);
       if (asks_again && batch.sizes[k] > size)
         return invalid("the size of number ", first + k, " of the exports grew from ", size, " to ",
                        batch.sizes[k],

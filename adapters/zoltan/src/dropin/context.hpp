@@ -3,14 +3,12 @@
 
 #include "base/diagnose.hpp"
 #include "callbacks.hpp"
-#include "division.hpp"
 #include "handle/parameters.hpp"
 #include "lists.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
+#include "objects/steps.hpp"
 #include "observe/progress.hpp"
-#include "observe/trace.hpp"
-#include "workspace.hpp"
 #include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -29,40 +27,40 @@ struct Agreed {
   bool counts_objects = false;  ///< STEPS: all ranks have ZOLTAN_NUM_OBJ_FN
   bool report = false;          ///< some rank has MIGRATE_REPORT
   bool trace = false;           ///< some rank has MIGRATE_TRACE
-  bool keep_memory = true;
   std::uint64_t smallest_memory = 0;
 };
 
+inline constexpr const char* memory_function = "VALET_MEMORY_FN";
+
 /// What all parts of one migration share.
 struct Context {
-  Workspace& workspace;
+  objects::Call& call;
   const mpi::Channel& channel;
   Ledger& ledger;
   Callbacks& callbacks;
   const MigrationParameters& parameters;
   UserLists user;
   Agreed agreed;
-  MatrixRoom matrix;
   Valet_Migration_Report& report;
   observe::ProgressBar progress;
-  observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
-  std::uint64_t check_bytes = 0;    ///< of MIGRATE_VERIFY, for what the application lists
+  std::uint64_t check_bytes = 0;  ///< of MIGRATE_VERIFY, for what the application lists
 
   /// Whether this rank's application is asked what it can take.
   [[nodiscard]] bool asks_memory() const {
     return callbacks.has_memory() &&
-           (parameters.callbacks == CallbackMode::steps || parameters.has_phases());
+           (parameters.callbacks == CallbackMode::steps || call.has_phases());
+  }
+  /// What it answers, if it is asked. For objects::Owner.
+  std::optional<Diagnostic> find_room(std::uint64_t& bytes) {
+    bytes = objects::Owner::no_limit;
+    if (!callbacks.has_memory() || !agreed.memory_fn) return std::nullopt;
+    return callbacks.memory(call.steps, bytes);
   }
 };
 
 /// Packed objects of one source that are consecutive in memory and in the lists of imports.
-struct ArrivedRange {
-  std::size_t source = 0;    ///< among all sources
-  std::uint64_t number = 0;  ///< the first's, among the objects of its source
-  std::uint64_t id = 0;      ///< the first's, among the global ids
-  std::uint64_t object = 0;  ///< the first's, among the sizes
-  std::uint64_t count = 0;
-  std::byte* data = nullptr;
+struct ArrivedRange : objects::ArrivedObjects {
+  std::uint64_t id = 0;  ///< the first's, among the global ids
 };
 
 /// What this rank gets.
@@ -85,7 +83,7 @@ struct Imports {
 
   [[nodiscard]] std::span<const int> all_sizes() const { return {sizes.data(), count}; }
   [[nodiscard]] std::span<const int> sizes_of(const ArrivedRange& range) const {
-    return all_sizes().subspan(range.object, range.count);
+    return all_sizes().subspan(range.first, range.count);
   }
 };
 
@@ -106,13 +104,13 @@ inline void agree_on_callbacks(Context& context, const std::optional<Diagnostic>
 /// A method that moves everything at once needs a budget for all it `does`.
 inline std::optional<Diagnostic> check_everything(const Context& context, const char* does,
                                                   std::uint64_t bytes) {
-  const MigrationParameters& parameters = context.parameters;
+  const std::uint64_t budget = context.parameters.options.budget_bytes;
   const bool at_once =
-      schedule::traits_of(*parameters.method).budget == schedule::BudgetRule::everything;
-  if (!at_once || bytes <= parameters.options.budget_bytes) return std::nullopt;
-  return diagnose(ErrorCode::budget_too_small, "MIGRATE_METHOD ", name_of(parameters.method), " ",
-                  does, " ", bytes, " bytes at once, but MIGRATE_MEMORY is ",
-                  parameters.options.budget_bytes, "; raise it or use STREAM");
+      schedule::traits_of(context.call.method).budget == schedule::BudgetRule::everything;
+  if (!at_once || bytes <= budget) return std::nullopt;
+  return diagnose(ErrorCode::budget_too_small, "MIGRATE_METHOD ", name_of(context.call.method), " ",
+                  does, " ", bytes, " bytes at once, but MIGRATE_MEMORY is ", budget,
+                  "; raise it or use STREAM");
 }
 
 }  // namespace valet::zoltan

@@ -2,7 +2,8 @@
 #include "arrivals.hpp"
 #include "migration.hpp"
 #include "mpi/check.hpp"
-#include "step_loop.hpp"
+#include "objects/room.hpp"
+#include "objects/step_loop.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +12,8 @@
 
 namespace valet::zoltan {
 namespace {
+
+using objects::ObjectSizes, objects::OutgoingMessage, objects::plain_size, objects::sum_of;
 
 /// The exports of HOLD, batch by batch. A batch is a run of the export list, so that every callback
 /// sees stock Zoltan's order; within it the packed objects of a destination stand together, in the
@@ -33,13 +36,15 @@ class HoldBatches {
       std::uint64_t bytes = 0;
       for (const std::size_t peer : touched_) {
         bytes += parts_[peer].bytes;
-        if (!context.parameters.has_phases()) sizes[parts_[peer].last - 1] |= last_of_message;
+        if (!context.call.has_phases()) sizes[parts_[peer].last - 1] |= objects::last_of_message;
       }
       capacity_ = std::max(capacity_, bytes);
       most_objects_ = std::max(most_objects_, end_ - first_);
       ++batches_;
     }
     end_ = 0;
+    batch_sizes_ = Array<int>(context_.ledger, most_objects_);
+    batch_offsets_ = Array<int>(context_.ledger, most_objects_);
   }
 
   /// What a destination has in a batch.
@@ -50,17 +55,11 @@ class HoldBatches {
     std::uint64_t end = 0;   ///< where its packed objects end, in the memory of the batch
   };
 
-  /// Before the first batch is packed. @throws std::bad_alloc.
-  void allocate() {
-    batch_sizes_ = Array<int>(context_.ledger, most_objects_);
-    batch_offsets_ = Array<int>(context_.ledger, most_objects_);
-  }
-
   /// Goes on to the next batch. False when there is none.
   bool next() {
     if (end_ == sizes_.size()) return false;
     first_ = end_;
-    end_ = batch_end(sizes_, first_, limit_, object_bytes);
+    end_ = objects::batch_end(sizes_, first_, limit_, object_bytes);
     for (const std::size_t peer : touched_) parts_[peer] = {};
     touched_.clear();
     for (std::uint64_t k = first_; k < end_; ++k) {
@@ -80,7 +79,7 @@ class HoldBatches {
       return;  // the others still get what they wait for; they learn of it before mid
     const std::size_t count = end_ - first_;
     ++context_.report.batches;
-    const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
+    const observe::TraceSpan span(context_.call.trace(), observe::TraceKind::gather, "pack");
     diagnostic_ = context_.callbacks.pack(
         {exports_.ids.from(context_.callbacks.entries(), first_),
          exports_.destinations() + first_,
@@ -102,7 +101,7 @@ class HoldBatches {
   [[nodiscard]] std::uint64_t list_bytes() const { return most_objects_ * object_bytes; }
   /// What the application did wrong while packing, if anything.
   [[nodiscard]] const std::optional<Diagnostic>& diagnostic() const { return diagnostic_; }
-  [[nodiscard]] const Checksums& checksums() const { return checksums_; }
+  [[nodiscard]] const objects::Checksums& checksums() const { return checksums_; }
 
  private:
   static constexpr std::uint64_t object_bytes = 2 * sizeof(int);
@@ -129,7 +128,8 @@ class HoldBatches {
 
   void add_checksums(const std::byte* memory) {
     for (std::uint64_t k = first_; k < end_; ++k)
-      checksums_.add(peer_at(k), memory + batch_offsets_[k - first_], batch_sizes_[k - first_]);
+      checksums_.add(peer_at(k), memory + batch_offsets_[k - first_],
+                     static_cast<std::uint64_t>(batch_sizes_[k - first_]));
   }
 
   Context& context_;
@@ -138,7 +138,7 @@ class HoldBatches {
   std::uint64_t limit_;
   Vector<Part> parts_;
   Vector<std::size_t> touched_;
-  Checksums checksums_;
+  objects::Checksums checksums_;
   std::size_t last_peer_ = 0;
   std::uint64_t first_ = 0, end_ = 0;  ///< the batch's
   std::uint64_t batches_ = 0;
@@ -153,7 +153,7 @@ class HoldExchange {
  public:
   /// @param batch  Limit of a batch. @throws std::bad_alloc.
   HoldExchange(Context& context, const ObjectList& exports, std::span<int> sizes,
-               const Scratch& scratch, std::uint64_t batch)
+               const objects::Scratch& scratch, std::uint64_t batch)
       : context_(context),
         exports_(exports),
         scratch_(scratch),
@@ -163,23 +163,24 @@ class HoldExchange {
   virtual ~HoldExchange() = default;
 
   /// Scratch that it takes; an object larger than the budget raises it.
-  [[nodiscard]] virtual std::uint64_t needed_bytes() const = 0;
-  /// Takes the memory of what is sent. Local. @throws std::bad_alloc.
-  virtual void allocate() = 0;
-  /// Packs all exports and receives all imports, whose sizes are known, at their place in `held`.
-  /// Collective. What went wrong on this rank, if anything; also throws what ranks agreed upon.
-  virtual std::optional<Diagnostic> run(const Imports& imports, std::byte* held) = 0;
-  [[nodiscard]] const Checksums& checksums() const { return batches_.checksums(); }
+  [[nodiscard]] virtual std::uint64_t scratch_bytes() const = 0;
+  [[nodiscard]] std::uint64_t list_bytes() const { return batches_.list_bytes(); }
+  /// Packs all exports into `sent` and receives all imports, whose sizes are known, at their place
+  /// in `held`. Collective. What went wrong on this rank, if anything; also throws what ranks
+  /// agreed upon.
+  virtual std::optional<Diagnostic> run(const Imports& imports, std::byte* sent,
+                                        std::byte* held) = 0;
+  [[nodiscard]] const objects::Checksums& checksums() const { return batches_.checksums(); }
 
  protected:
   Context& context_;
   const ObjectList& exports_;
-  const Scratch& scratch_;
+  const objects::Scratch& scratch_;
   HoldBatches batches_;
 };
 
 /// Receives every message at its final place among the held objects.
-class HoldReceiver : public Incoming {
+class HoldReceiver : public objects::Incoming {
  public:
   HoldReceiver(Context& context, const Imports& imports, std::byte* held)
       : context_(context), imports_(imports), cursors_(context.ledger) {
@@ -198,7 +199,7 @@ class HoldReceiver : public Incoming {
     while (cursor.object < cursor.end) {
       const int entry = imports_.sizes[cursor.object++];
       memory.bytes += static_cast<std::size_t>(plain_size(entry));
-      if ((entry & last_of_message) == 0 || memory.bytes == 0) continue;
+      if ((entry & objects::last_of_message) == 0 || memory.bytes == 0) continue;
       cursor.data += memory.bytes;
       return true;
     }
@@ -220,32 +221,28 @@ class HoldReceiver : public Incoming {
 
 /// Sends batches as they come; what a batch has for a destination is one message. Whoever receives
 /// one has memory for all of them.
-class HoldStream final : public HoldExchange, private Outgoing {
+class HoldStream final : public HoldExchange, private objects::Outgoing {
  public:
   /// Does not take its memory yet. Local. @throws std::bad_alloc.
   HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
-             const Scratch& scratch)
+             const objects::Scratch& scratch)
       : HoldExchange(context, exports, sizes, scratch, scratch.batch) {
     const std::uint64_t lists = batches_.list_bytes();
     if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget - scratch.node)
       buffers_ = 1;
   }
 
-  [[nodiscard]] std::uint64_t needed_bytes() const override {
-    return buffers_ * batches_.capacity() + batches_.list_bytes();
+  [[nodiscard]] std::uint64_t scratch_bytes() const override {
+    return buffers_ * batches_.capacity();
   }
 
-  void allocate() override {
-    context_.workspace.sent.reserve(buffers_ * batches_.capacity(), 2 * scratch_.chunk);
-    batches_.allocate();
-  }
-
-  std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
+  std::optional<Diagnostic> run(const Imports& imports, std::byte* sent, std::byte* held) override {
+    sent_ = sent;
     HoldReceiver receiver(context_, imports, held);
-    Transport transport(context_.channel, context_.ledger, context_.workspace.node, exports_.peers,
-                        imports.sources);
+    objects::Transport transport(context_.channel, context_.ledger, context_.call.node,
+                                 exports_.peers, imports.sources);
     transport.run(*this, receiver);
-    context_.report.messages += transport.messages();
+    context_.call.messages += transport.messages();
     return batches_.diagnostic();
   }
 
@@ -260,7 +257,7 @@ class HoldStream final : public HoldExchange, private Outgoing {
 
   /// A batch for one destination is packed into the memory that it shares.
   void make(std::size_t buffer, std::span<OutgoingMessage> messages) override {
-    std::byte* memory = context_.workspace.sent.data() + buffer * batches_.capacity();
+    std::byte* memory = sent_ + buffer * batches_.capacity();
     if (messages.size() == 1 && messages.front().data != nullptr) memory = messages.front().data;
     batches_.pack(memory);
     for (OutgoingMessage& message : messages)
@@ -270,30 +267,30 @@ class HoldStream final : public HoldExchange, private Outgoing {
   [[nodiscard]] std::size_t buffers() const override { return buffers_; }
 
   std::size_t buffers_ = 2;
+  std::byte* sent_ = nullptr;
 };
 
 /// Sends from the batch at hand, to each destination as it may. The next batch is packed when all
 /// of this one has left, so that objects are packed in the order of the list whatever the credits
 /// are.
-class BatchSender final : public StepSender {
+class BatchSender final : public objects::StepSender {
  public:
-  BatchSender(Context& context, const ObjectList& exports, std::span<const int> sorted,
+  BatchSender(objects::Call& call, const ObjectList& exports, const ObjectSizes& sorted,
               HoldBatches& batches, std::uint64_t chunk)
-      : StepSender(context, exports, sorted, chunk),
+      : StepSender(call, exports.peers, sorted, chunk),
         batches_(batches),
-        packed_(exports.peers.size(), context.ledger) {}
+        packed_(exports.peers.size(), call.ledger) {}
 
-  void allocate() { context_.workspace.sent.reserve(batches_.capacity(), 0); }
+  void use(std::byte* memory) { memory_ = memory; }
 
   void prepare() override {
     for (const std::size_t pair : batches_.touched())
       if (ready(pair) > 0) return;
     if (!batches_.next()) return;
-    std::byte* const memory = context_.workspace.sent.data();
-    batches_.pack(memory);
+    batches_.pack(memory_);
     for (const std::size_t pair : batches_.touched()) {
       const HoldBatches::Part& part = batches_.part(pair);
-      packed_[pair] = {memory + part.end - part.bytes, flows_[pair].sent + part.objects};
+      packed_[pair] = {memory_ + part.end - part.bytes, flows_[pair].sent + part.objects};
     }
     if (!diagnostic) diagnostic = batches_.diagnostic();
   }
@@ -314,104 +311,112 @@ class BatchSender final : public StepSender {
   }
 
   HoldBatches& batches_;
+  std::byte* memory_ = nullptr;
   Vector<Packed> packed_;
 };
 
 /// PHASED and CYCLIC: in phases, none of which brings a rank more than half of its scratch. The
 /// other half is for a batch.
-class HoldPhases final : public HoldExchange {
+class HoldPhases final : public HoldExchange, private objects::Owner {
  public:
   HoldPhases(Context& context, const ObjectList& exports, std::span<int> sizes,
-             const Scratch& scratch)
-      : HoldExchange(context, exports, sizes, scratch, std::min(scratch.budget / 2, largest_batch)),
+             const objects::Scratch& scratch)
+      : HoldExchange(context, exports, sizes, scratch,
+                     std::min(scratch.budget / 2, objects::largest_batch)),
         limit_(scratch.budget - scratch.budget / 2),
         sorted_(exports.grouped ? Array<int>() : exports.sorted(context.ledger, sizes)),
-        sender_(context, exports,
-                exports.grouped ? std::span<const int>(sizes)
-                                : std::span<const int>(sorted_.data(), sorted_.size()),
-                batches_, scratch.chunk),
-        parking_(context.ledger) {}
+        sender_(context.call, exports, exports.grouped ? ObjectSizes(sizes) : ObjectSizes(sorted_),
+                batches_, scratch.chunk) {}
 
-  [[nodiscard]] std::uint64_t needed_bytes() const override {
-    return batches_.capacity() + batches_.list_bytes() + parking_bytes();
+  [[nodiscard]] std::uint64_t scratch_bytes() const override {
+    return batches_.capacity() + parking_bytes();
   }
-  void allocate() override {
-    batches_.allocate();
-    sender_.allocate();
-    parking_.reserve(parking_bytes(), 0);
-    sender_.parked().use(parking_.data() + parking_bytes());
-  }
-  std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
+  std::optional<Diagnostic> run(const Imports& imports, std::byte* sent, std::byte* held) override {
+    sender_.use(sent);
+    sender_.parked().use(sent + scratch_bytes());
     const std::span<const int> sizes = imports.all_sizes();
     // Everything has its place already: an object costs its bytes alone.
     constexpr std::uint64_t object_bytes = 0;
-    StepPlanner planner(context_.ledger, imports.sources, sizes, object_bytes,
-                        context_.channel.rank());
+    objects::StepPlanner planner(context_.ledger, imports.sources, sizes, object_bytes,
+                                 context_.channel.rank());
     planner.withhold();
-    const std::unique_ptr<Division> division = make_division(context_, imports.sources);
-    StepReceiver receiver(context_, sizes, scratch_.chunk, Placement::by_offset);
-    run_steps(context_, {planner, *division, sender_, receiver, held, limit_, object_bytes, true},
-              0, 0, [] {});
+    const auto division = objects::make_division(context_.call, imports.sources);
+    objects::StepReceiver receiver(context_.call, *this, sizes, scratch_.chunk,
+                                   objects::Placement::by_offset);
+    run_steps(context_.call,
+              {*this, planner, *division, sender_, receiver, held, limit_, object_bytes, true}, 0,
+              0);
     return sender_.diagnostic;
   }
 
  private:
-  [[nodiscard]] std::uint64_t parking_bytes() const {
-    return context_.parameters.parks() ? limit_ : 0;
+  std::optional<Diagnostic> find_room(std::uint64_t& bytes) override {
+    return context_.find_room(bytes);
   }
+  [[nodiscard]] const char* asks() const override { return memory_function; }
+  void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
+  [[nodiscard]] std::uint64_t parking_bytes() const { return context_.call.parks() ? limit_ : 0; }
 
   std::uint64_t limit_;
   Array<int> sorted_;
   BatchSender sender_;
-  PackedMemory parking_;
 };
 
-/// Sizes to the receivers, then room for what is sent and what arrives. Collective. Returns where
-/// arrivals are held.
-std::byte* prepare(Context& context, const ObjectList& exports, std::span<int> sizes,
-                   Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine,
-                   std::unique_ptr<HoldExchange>& exchange) {
+/// Sizes to the receivers, then room for what is sent and what arrives. Collective.
+objects::Room prepare(Context& context, const ObjectList& exports, std::span<int> sizes,
+                      Imports& imports, const objects::Scratch& scratch,
+                      std::optional<Diagnostic> mine, std::unique_ptr<HoldExchange>& exchange) {
   if (!mine) mine = check_everything(context, "packs", sum_of(sizes));
   if (!mine)
     mine = within_memory("the objects that are sent", [&] {
-      if (context.parameters.has_phases())
+      if (context.call.has_phases())
         exchange = std::make_unique<HoldPhases>(context, exports, sizes, scratch);
       else
         exchange = std::make_unique<HoldStream>(context, exports, sizes, scratch);
     });
   if (!exchange) std::ranges::fill(sizes, 0);  // until all ranks know
   receive_lists(context, exports, sizes, false, imports);
-  const std::uint64_t besides = exchange ? exchange->needed_bytes() : 0;
+  Valet_Migration_Report& report = context.report;
   mpi::Agreement agreement;
-  return make_room(context, exports, imports, scratch,
-                   {context.report.bytes_imported, besides, false}, agreement, std::move(mine),
-                   [&] { exchange->allocate(); });
+  const objects::Room room =
+      make_room(context.call, scratch,
+                {.destinations = exports.peers,
+                 .sources = imports.sources,
+                 .moved = std::max(report.bytes_exported, report.bytes_imported),
+                 .arrivals = report.bytes_imported,
+                 .sent = exchange ? exchange->scratch_bytes() : 0,
+                 .lists = exchange ? exchange->list_bytes() : 0},
+                agreement, std::move(mine));
+  report.budget_raised_bytes += room.raised;
+  show_progress(context);
+  return room;
 }
 
 }  // namespace
 
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine) {
+                  Imports& imports, const objects::Scratch& scratch,
+                  std::optional<Diagnostic> mine) {
   const double start = mpi::now();
   std::unique_ptr<HoldExchange> exchange;
-  std::byte* const held =
+  const objects::Room room =
       prepare(context, exports, sizes, imports, scratch, std::move(mine), exchange);
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
-  std::optional<Diagnostic> diagnostic = exchange->run(imports, held);
+  std::optional<Diagnostic> diagnostic = exchange->run(imports, room.sent, room.arrivals);
   Vector<ArrivedRange> ranges(context.ledger);
-  std::optional<Checksums> received;
+  std::optional<objects::Checksums> received;
   if (!diagnostic)
     diagnostic = within_memory("the list of what has arrived", [&] {
       for (std::uint64_t k = 0; k < imports.count; ++k)  // the marks have served
         imports.sizes[k] = plain_size(imports.sizes[k]);
-      ranges = ranges_of_held(context.ledger, imports, held);
+      ranges = ranges_of_held(context.ledger, imports, room.arrivals);
       if (context.parameters.options.verify) received.emplace(context.ledger, imports.sources);
     });
   mpi::agree(context.channel, diagnostic);
   context.report.objects_sent = exports.count;
   if (received) {
-    add_checksums(*received, imports, ranges);
+    for (const ArrivedRange& range : ranges) add_arrived(*received, imports.all_sizes(), range);
     mpi::agree(context.channel,
                exchange->checksums().compare(context.channel, context.ledger, *received));
     context.report.verified = 1;

@@ -11,8 +11,6 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "object_checks.hpp"
-#include "observe/observer.hpp"
-#include "observe/trace_file.hpp"
 #include "report.hpp"
 #include <valet/error.hpp>
 
@@ -41,20 +39,20 @@ void copy_text(const std::string& text, char (&to)[size]) {
 /// One migration, from the lists of the user to the post callbacks.
 class Migration {
  public:
-  Migration(Zoltan_Struct* zoltan, Workspace& workspace, const UserLists& lists,
+  Migration(Zoltan_Struct* zoltan, MPI_Comm communicator, const UserLists& lists,
             const MigrationParameters& parameters, Valet_Migration_Report& report)
       : zoltan_(zoltan),
-        channel_(workspace.channel),
-        ledger_(workspace.ledger),
-        callbacks_(zoltan),
         parameters_(parameters),
-        context_{workspace, channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
+        frame_(mpi::Channel::open_for_planning(communicator), untraced(parameters.options),
+               "Options::progress"),
+        call_(frame_, parameters_.options),
+        callbacks_(zoltan),
+        context_{call_, channel_, ledger_, callbacks_, parameters_, lists, {}, report, {}},
         leading_(ledger_),
         exports_(ledger_),
-        imports_(ledger_) {}
-  Migration(const Migration&) = delete;
-  Migration& operator=(const Migration&) = delete;
-  ~Migration() { channel_.watch(nullptr); }
+        imports_(ledger_) {
+    if (*parameters.method != Method::automatic) call_.method = *parameters.method;
+  }
 
   void run() {
     const double start = mpi::now();
@@ -62,13 +60,13 @@ class Migration {
     choose_method();
     begin_trace();
     {
-      const observe::TraceSpan span(context_.trace, observe::TraceKind::stage, "lists");
+      const observe::TraceSpan span(call_.trace(), observe::TraceKind::stage, "lists");
       find_lists();
       if (context_.agreed.pre) call_pre();
     }
     context_.report.list_seconds = mpi::now() - start;
     {
-      const observe::TraceSpan span(context_.trace, observe::TraceKind::stage, "move");
+      const observe::TraceSpan span(call_.trace(), observe::TraceKind::stage, "move");
       move();
     }
     if (context_.agreed.post)
@@ -78,8 +76,8 @@ class Migration {
 
   /// Collective; the ranks have agreed on what run() did.
   void write_trace() {
-    if (!trace_) return;
-    trace_->write(channel_, {name_of(parameters_.method), 0, context_.report.budget_bytes});
+    frame_.caption = {name_of(parameters_.method), 0, context_.report.budget_bytes};
+    frame_.write_trace();
   }
 
   [[nodiscard]] const mpi::Channel& channel() const { return channel_; }
@@ -94,18 +92,22 @@ class Migration {
   void finish_report() {
     Valet_Migration_Report& report = context_.report;
     report.peak_extra_bytes = ledger_.peak_bytes();
+    report.steps = call_.steps;
+    report.messages = call_.messages;
+    report.objects_parked = call_.parked;
     const std::uint64_t listed = report.objects_exported + report.objects_imported;
     report.extra_bytes_bound =
         (parameters_.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
         report.budget_bytes + report.budget_raised_bytes + root_bytes() + layout_bytes_ +
-        (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes()) +
-        staying_bytes() + context_.check_bytes + callbacks_.guard_bytes();
+        (frame_.traces() ? observe::Trace::memory_bytes : 0) +
+        listed * (24 + callbacks_.entries().bytes()) + staying_bytes() + context_.check_bytes +
+        callbacks_.guard_bytes();
   }
 
  private:
   /// What a root that knows all ranks may add to the bound.
   [[nodiscard]] std::uint64_t root_bytes() const {
-    const bool root = parameters_.parks() || parameters_.is_centralized();
+    const bool root = call_.parks() || call_.is_centralized();
     constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
     return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
   }
@@ -116,24 +118,16 @@ class Migration {
     return lists ? context_.user.staying * (3 * sizeof(int) + callbacks_.entries().bytes()) : 0;
   }
 
-  /// What the root has of all ranks.
-  [[nodiscard]] std::uint64_t matrix_bytes() const {
-    return parameters_.method == Method::cyclic
-               ? context_.matrix.cyclic_bytes(static_cast<std::uint64_t>(channel_.size()))
-               : context_.matrix.central_bytes();
-  }
-
   [[nodiscard]] std::uint64_t transport_bytes() const {
-    const bool phased = parameters_.has_phases();
+    const bool phased = call_.has_phases();
     // Requests and cursors for each peer, and what does not depend on them.
     const std::uint64_t fixed = phased ? 10240 : 4096;
     const std::uint64_t per_peer =
         phased || parameters_.callbacks == CallbackMode::steps ? 448 : 320;
     // What waits on its way may come from all ranks, and go to all.
-    const std::uint64_t peers = parameters_.parks()
-                                    ? 2 * static_cast<std::uint64_t>(channel_.size())
-                                    : exports_.peers.size() + imports_.sources.size();
-    return fixed + per_peer * peers + matrix_bytes();
+    const std::uint64_t peers = call_.parks() ? 2 * static_cast<std::uint64_t>(channel_.size())
+                                              : exports_.peers.size() + imports_.sources.size();
+    return fixed + per_peer * peers + call_.matrix_bytes();
   }
 
   std::optional<Diagnostic> look_at_input() {
@@ -176,10 +170,7 @@ class Migration {
     const Probe found = probe(zoltan_, leading.count > 0 ? leading.ids : ObjectIds{});
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
-    // What is kept was within the memory of the last migration. What is shared goes only together.
-    context_.workspace.keep_within(parameters_.options.budget_bytes);
-    bool keeps_too_much = ledger_.current_bytes() > parameters_.options.budget_bytes;
-    ledger_.reset_peak();
+    call_.message_object_bytes = found.entries.bytes() + 3 * sizeof(int);
     std::optional<Diagnostic> diagnostic;
     if (found.code < 0)
       diagnostic = Diagnostic{ErrorCode::internal, "stock Zoltan_Migrate moves no object"};
@@ -204,9 +195,6 @@ class Migration {
                                      &agreed.memory_fn, &agreed.report, &agreed.trace})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
-    bool keep_memory = parameters_.options.keep_memory;
-    agreement.least(keep_memory);
-    agreement.largest(keeps_too_much);
     // Where any rank's list is none they are announced: lists that look like one on some ranks
     // only.
     bool regular = pattern_.regular, ascending = pattern_.ascending;
@@ -216,22 +204,20 @@ class Migration {
     agreement.largest(more_parts);
     agreement.least(agreed.counts_objects);
     agree_on_parameters(agreement);
+    mpi::Borrowing own(frame_.channel);
+    own.join(agreement);
     agreement.run(channel_, diagnostic);
+    own.complete();
     more_parts *= static_cast<std::uint64_t>(channel_.size());
     layout_ = plan::agree_on_layout(channel_, pattern_, {regular, ascending, more_parts});
     context_.report.lists_from_layout = layout_ != plan::MapLayout::none ? 1 : 0;
-    agreed.keep_memory = keep_memory;
-    if (keeps_too_much) context_.workspace.release();
-    ledger_.reset_peak();
   }
 
   /// All ranks record, or none.
   void begin_trace() {
     if (!context_.agreed.trace) return;
-    trace_.emplace(ledger_, channel_.rank(), parameters_.options.trace);
-    context_.trace = observer_.trace = &trace_->trace();
-    channel_.watch(&observer_);
-    trace_->align(channel_);
+    frame_.record(parameters_.options.trace);
+    frame_.align();
   }
 
   /// AUTO: what fits the cache is packed, sent and unpacked together, which is fastest.
@@ -287,7 +273,7 @@ class Migration {
                            [&] { exports_ = make_inverse(ledger_, wanted, entries, with_parts); });
     mpi::agree(channel_, mine);
     invert(channel_, ledger_, leading_, exports_, entries, with_parts,
-           chunk_for(context_.agreed.smallest_memory));
+           objects::chunk_for(context_.agreed.smallest_memory));
     mpi::agree(channel_, within_memory("the lists of imports", [&] {
                  imports_.sources.assign(leading_.peers.begin(), leading_.peers.end());
                  imports_.count = leading_.count;
@@ -361,29 +347,29 @@ class Migration {
 
   /// The matrix of a root, before anything moves.
   void reserve_matrix() {
-    if (!parameters_.is_centralized()) return;
-    context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
+    if (!call_.is_centralized()) return;
+    call_.matrix = objects::room_for_matrix(channel_, ledger_, imports_.sources.size());
     const std::size_t memory = parameters_.options.budget_bytes;
-    const bool cyclic = parameters_.method == Method::cyclic;
+    const bool cyclic = call_.method == Method::cyclic;
+    const std::uint64_t needed = call_.matrix_bytes();
     std::optional<Diagnostic> diagnostic;
-    if (matrix_bytes() > memory)
-      diagnostic =
-          diagnose(ErrorCode::budget_too_small,
-                   cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED", " needs ",
-                   matrix_bytes(), " bytes here for the ", context_.matrix.pairs,
-                   " pairs of ranks between which objects move, but MIGRATE_MEMORY is ", memory,
-                   "; raise it or use ", (cyclic ? "PHASED" : "DISTRIBUTED"));
+    if (needed > memory)
+      diagnostic = diagnose(ErrorCode::budget_too_small,
+                            cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED",
+                            " needs ", needed, " bytes here for the ", call_.matrix.pairs,
+                            " pairs of ranks between which objects move, but MIGRATE_MEMORY is ",
+                            memory, "; raise it or use ", (cyclic ? "PHASED" : "DISTRIBUTED"));
     mpi::agree(channel_, diagnostic);
   }
 
   void move() {
     std::optional<Diagnostic> diagnostic = ask_sizes();
     reserve_matrix();
-    const Scratch scratch = divide_scratch(
+    const objects::Scratch scratch = objects::divide_scratch(
         {parameters_.options.budget_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size(),
-         parameters_.method == Method::direct, parameters_.has_phases()});
-    context_.report.steps = 1;
+         call_.method == Method::direct, call_.has_phases()});
+    call_.steps = 1;
     // A budget below what it takes to move anything at all.
     const std::uint64_t least = scratch.budget + transport_bytes();
     context_.report.budget_raised_bytes =
@@ -395,13 +381,19 @@ class Migration {
                    std::move(diagnostic));
   }
 
+  /// Whether there is a trace is agreed on.
+  static Options untraced(Options options) {
+    options.trace.clear();
+    return options;
+  }
+
   Zoltan_Struct* zoltan_;
-  mpi::Channel& channel_;
-  Ledger& ledger_;
-  Callbacks callbacks_;
   MigrationParameters parameters_;  ///< AUTO is replaced by its choice
-  observe::Observer observer_;
-  std::optional<observe::TraceFile> trace_;
+  call::Frame frame_;
+  mpi::Channel& channel_ = frame_.channel;
+  Ledger& ledger_ = frame_.ledger;
+  objects::Call call_;
+  Callbacks callbacks_;
   Context context_;
   ObjectCount object_count_;
   std::string warning_;
@@ -437,11 +429,8 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
     MPI_Comm_size(communicator, &ranks);
     report = empty_report(parameters, ranks);
     const double start = mpi::now();
-    WorkspaceLoan loan(communicator);
-    Workspace& workspace = loan.get();
-    bool keeps = true;
     {
-      Migration migration(zoltan, workspace, lists, parameters, report);
+      Migration migration(zoltan, communicator, lists, parameters, report);
       try {
         migration.run();
         report.code = migration.code();
@@ -461,12 +450,7 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
       migration.finish_report();
       if (migration.context().agreed.report)
         append_report(migration.channel(), parameters.report, report);
-      keeps = migration.context().agreed.keep_memory;
     }
-    if (keeps)
-      workspace.keep_within(parameters.options.budget_bytes);
-    else
-      workspace.release();
   } catch (const std::exception& error) {
     report.code = ZOLTAN_FATAL;
     copy_text(error.what(), report.message);

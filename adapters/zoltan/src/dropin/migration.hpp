@@ -4,6 +4,7 @@
 #include "callbacks.hpp"
 #include "handle/parameters.hpp"
 #include "lists.hpp"
+#include "objects/batches.hpp"
 
 #include <optional>
 #include <span>
@@ -26,11 +27,13 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
 /// @param imports  Sources and counts are known; gets the rest.
 /// @param mine     What this rank found wrong until now, if anything.
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine);
+                  Imports& imports, const objects::Scratch& scratch,
+                  std::optional<Diagnostic> mine);
 
 /// The same for STEPS: pack, send, free, mid and unpack step by step within the budget.
 /// @param sizes  Sorted by destination afterwards.
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine);
+                      Imports& imports, const objects::Scratch& scratch,
+                      std::optional<Diagnostic> mine);
 
 }  // namespace valet::zoltan

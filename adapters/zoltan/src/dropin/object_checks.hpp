@@ -7,7 +7,6 @@
 
 #include "base/diagnose.hpp"
 #include "context.hpp"
-#include "step_streams.hpp"
 #include <valet/error.hpp>
 
 #include <xxhash.h>
@@ -87,7 +86,7 @@ class LocalIdCheck {
   }
 
   /// After each step; looks once, after the first step in which objects leave and others stay.
-  [[nodiscard]] std::optional<Diagnostic> after_step(const StepSender& sender) {
+  [[nodiscard]] std::optional<Diagnostic> after_step(const objects::StepSender& sender) {
     if (is_done_ || sender.ranges().empty()) return std::nullopt;
     is_done_ = true;
     auto found =
@@ -131,7 +130,7 @@ class LocalIdCheck {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::optional<Diagnostic> compare(const StepSender& sender) {
+  [[nodiscard]] std::optional<Diagnostic> compare(const objects::StepSender& sender) {
     Array<std::uint64_t> listed;
     if (auto failed = list_objects(listed)) return failed;
     std::uint64_t end = 0;
@@ -148,7 +147,7 @@ class LocalIdCheck {
                                      "exports"),
             " has not left, but ZOLTAN_OBJ_LIST_FN lists it no more with the local id that it "
             "had: mid, or what runs with it, changed it in step ",
-            context_.report.steps, "; ", keep_local_ids);
+            context_.call.steps, "; ", keep_local_ids);
       }
     }
     return std::nullopt;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "objects/steps.hpp"
+
 #include "arrivals.hpp"
 #include "migration.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "object_checks.hpp"
-#include "step_loop.hpp"
 
 #include <algorithm>
-#include <memory>
 
 namespace valet::zoltan {
 namespace {
+
+using objects::StepRange;
 
 /// Numbers of the objects in the ranges, which count objects sorted by the other rank of the pair.
 /// @throws std::bad_alloc, as all of them.
@@ -100,32 +102,40 @@ namespace {
   return list;
 }
 
-/// STEPS: packs a message when it is its turn.
-class PackingSender final : public StepSender {
+/// The objects behind the callbacks, step by step: packed, freed, mid, unpacked.
+class CallbackSteps final : public objects::StepOwner {
  public:
-  PackingSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
-                const Scratch& scratch)
-      : StepSender(context, exports, sizes, scratch.chunk) {
-    for (const int size : sizes) capacity_ = std::max(capacity_, static_cast<std::uint64_t>(size));
-    const bool large = capacity_ + object_bytes_ > chunk_;
-    if (large && 2 * capacity_ > scratch.budget / 2) buffers_ = 1;
-    capacity_ = std::min(std::max(chunk_, capacity_), std::max(sum_of(sizes), std::uint64_t{1}));
-    const std::uint64_t most =
-        std::min<std::uint64_t>(std::max<std::uint64_t>(chunk_ / object_bytes_, 1), sizes.size());
-    again_ = Array<int>(context.ledger, most);
-    offsets_ = Array<int>(context.ledger, most);
-    if (exports.grouped) return;
-    const EntryCounts& entries = context.callbacks.entries();
-    destinations_ = Array<int>(context.ledger, most);
-    gids_ = Array<ZOLTAN_ID_TYPE>(context.ledger, most * static_cast<std::uint64_t>(entries.gid));
-    lids_ = Array<ZOLTAN_ID_TYPE>(context.ledger, most * static_cast<std::uint64_t>(entries.lid));
+  CallbackSteps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
+                const objects::Scratch& scratch, std::optional<Diagnostic> mine)
+      : context_(context), exports_(exports), imports_(imports), local_ids_(context, exports) {
+    if (!mine)
+      mine = within_memory("the sizes", [&] {
+        // In the order of the destinations; the list's own order is not needed any more.
+        if (!exports.grouped) sizes = exports.sorted(context.ledger, {sizes.data(), sizes.size()});
+      });
+    sizes_ = {sizes.data(), sizes.size()};
+    if (mine) std::fill(sizes.begin(), sizes.end(), 0);  // until all ranks know
+    receive_lists(context, exports, sizes_, true, imports);
+    if (!mine) mine = local_ids_.begin();
+    if (!mine)
+      mine = check_everything(context_, "sends and receives",
+                              context_.report.bytes_exported + context_.report.bytes_imported);
+    if (!mine)
+      mine = within_memory("the objects of a message", [&] {
+        make_lists(objects::most_in_message(context.call, scratch, exports.count));
+      });
+    steps_.emplace(context.call, *this,
+                   objects::Traffic{exports.peers, imports.sources, sizes_, imports.all_sizes()},
+                   scratch, arrival_bytes(), std::move(mine));
+    context_.report.budget_raised_bytes += steps_->prepare();
+    show_progress(context_);
   }
 
-  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
-  /// Memory for packed objects.
-  [[nodiscard]] std::uint64_t memory_bytes() const { return buffers_ * capacity_; }
-  /// Takes it. @throws std::bad_alloc.
-  void allocate() { context_.workspace.sent.reserve(memory_bytes(), 2 * chunk_); }
+  void run() {
+    agree_on_callbacks(context_, steps_->run());
+    steps_->verify();
+    context_.report.verified = context_.parameters.options.verify ? 1 : 0;
+  }
 
  private:
   struct Gathered {
@@ -133,13 +143,21 @@ class PackingSender final : public StepSender {
     int* destinations;
   };
 
-  std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end, std::uint64_t,
-                         std::byte* shared, std::size_t buffer) override {
-    std::byte* const own = context_.workspace.sent.data() + buffer * capacity_;
-    std::byte* const memory = shared != nullptr ? shared : own;
-    // After a failure the others still get what they wait for; they learn of it before they use it.
-    if (!diagnostic) pack(pair, first, end, memory);
-    return memory;
+  /// Bytes of lists for an object that arrives in a step.
+  [[nodiscard]] std::uint64_t arrival_bytes() const {
+    const std::uint64_t one = context_.callbacks.entries().bytes() + 2 * sizeof(int);
+    return context_.agreed.mid ? 2 * one : one;  // of mid, and of the unpacking
+  }
+
+  /// For the objects of a message.
+  void make_lists(std::uint64_t most) {
+    again_ = Array<int>(context_.ledger, most);
+    offsets_ = Array<int>(context_.ledger, most);
+    if (exports_.grouped) return;
+    const EntryCounts& entries = context_.callbacks.entries();
+    destinations_ = Array<int>(context_.ledger, most);
+    gids_ = Array<ZOLTAN_ID_TYPE>(context_.ledger, most * static_cast<std::uint64_t>(entries.gid));
+    lids_ = Array<ZOLTAN_ID_TYPE>(context_.ledger, most * static_cast<std::uint64_t>(entries.lid));
   }
 
   /// The objects of a message consecutive, as the callbacks want them.
@@ -156,7 +174,8 @@ class PackingSender final : public StepSender {
     return {gathered, destinations_.data()};
   }
 
-  void pack(std::size_t pair, std::uint64_t first, std::uint64_t end, std::byte* memory) {
+  std::optional<Diagnostic> pack(std::uint64_t first, std::uint64_t end,
+                                 std::byte* memory) override {
     const std::uint64_t count = end - first;
     const Gathered objects = gather(first, count);
     std::uint64_t offset = 0;
@@ -165,8 +184,7 @@ class PackingSender final : public StepSender {
       offset += static_cast<std::uint64_t>(sizes_[first + k]);
     }
     ++context_.report.batches;
-    const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
-    diagnostic = context_.callbacks.pack(
+    return context_.callbacks.pack(
         {objects.ids,
          objects.destinations,
          {again_.data(), count},
@@ -174,108 +192,23 @@ class PackingSender final : public StepSender {
          memory,
          context_.parameters.options.verify ? &context_.ledger : nullptr},
         sizes_.subspan(first, count), true, first, context_.report.objects_packed);
-    if (diagnostic || !context_.parameters.options.verify) return;
-    for (std::uint64_t k = 0; k < count; ++k)
-      checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
   }
 
-  std::uint64_t capacity_ = 0;
-  std::size_t buffers_ = 2;
-  Array<int> again_, offsets_, destinations_;
-  Array<ZOLTAN_ID_TYPE> gids_, lids_;
-};
-
-class Steps {
- public:
-  Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
-        const Scratch& scratch, std::optional<Diagnostic> mine)
-      : context_(context),
-        exports_(exports),
-        imports_(imports),
-        scratch_(scratch),
-        local_ids_(context, exports) {
-    if (!mine)
-      mine = within_memory("the sizes", [&] {
-        // In the order of the destinations; the list's own order is not needed any more.
-        if (!exports.grouped) sizes = exports.sorted(context.ledger, {sizes.data(), sizes.size()});
-      });
-    sizes_ = {sizes.data(), sizes.size()};
-    if (mine) std::fill(sizes.begin(), sizes.end(), 0);  // until all ranks know
-    receive_lists(context, exports, sizes_, true, imports);
-    if (!mine) mine = local_ids_.begin();
-    if (!mine)
-      mine = check_everything(context_, "sends and receives",
-                              context_.report.bytes_exported + context_.report.bytes_imported);
-    if (!mine) mine = within_memory("the steps", [&] { make_parts(); });
-    const std::uint64_t room = arrivals();
-    const std::uint64_t besides = mine ? 0 : sender_->memory_bytes();
-    most_steps_ = own_steps_;
-    mpi::Agreement agreement;
-    agreement.largest(most_steps_);
-    memory_ = make_room(context_, exports_, imports_, scratch_, {room, besides, true}, agreement,
-                        std::move(mine), [&] { sender_->allocate(); });
-    sender_->parked().use(memory_ + room);
+  [[nodiscard]] bool limits_steps() const override { return context_.agreed.memory_fn; }
+  [[nodiscard]] const char* asks() const override { return memory_function; }
+  std::optional<Diagnostic> find_room(std::uint64_t& bytes) override {
+    return context_.find_room(bytes);
   }
-
-  void run() {
-    // At least one step, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out
-    // as it goes, and so do all where the memory callbacks decide.
-    const bool open = context_.parameters.has_phases() || context_.agreed.memory_fn;
-    const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
-    is_single_ = all == 1;
-    run_steps(context_,
-              {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(), arrival_bytes(),
-               false},
-              own_steps_, all, [&] { finish_step(); });
-    if (!context_.parameters.options.verify) return;
-    mpi::agree(context_.channel,
-               sender_->checksums().compare(context_.channel, context_.ledger, *received_));
-    context_.report.verified = 1;
-  }
-
- private:
-  /// Bytes of lists for an object that arrives in a step.
-  [[nodiscard]] std::uint64_t arrival_bytes() const {
-    const std::uint64_t one = context_.callbacks.entries().bytes() + 2 * sizeof(int);
-    return context_.agreed.mid ? 2 * one : one;  // of mid, and of the unpacking
-  }
-
-  void make_parts() {
-    Ledger& ledger = context_.ledger;
-    sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
-    receiver_ = std::make_unique<StepReceiver>(context_, imports_.all_sizes(), scratch_.chunk,
-                                               Placement::packed);
-    planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imports_.all_sizes(),
-                                             arrival_bytes(), context_.channel.rank());
-    division_ = make_division(context_, imports_.sources);
-    received_ = std::make_unique<Checksums>(ledger, imports_.sources);
-    own_steps_ =
-        context_.parameters.has_phases() ? 0 : planner_->count_steps(*division_, step_limit());
-  }
-
-  /// What arrives in a step at most.
-  [[nodiscard]] std::uint64_t arrivals() const {
-    std::uint64_t largest = 0;
-    for (const int size : imports_.all_sizes())
-      largest = std::max(largest, static_cast<std::uint64_t>(size));
-    // Where objects of others may wait, all of it.
-    const std::uint64_t used = context_.parameters.parks()
-                                   ? step_limit()
-                                   : std::min(step_limit(), context_.report.bytes_imported);
-    return std::max(largest, used);
-  }
-
-  [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
+  void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
   /// Everything has arrived everywhere: the application frees, runs mid, and unpacks.
-  void finish_step() {
-    for (const StepRange& range : sender_->ranges())
+  std::optional<Diagnostic> finish_step() override {
+    for (const StepRange& range : steps_->sender().ranges())
       context_.report.objects_sent += range.end - range.first;
-    std::optional<Diagnostic>& diagnostic = sender_->diagnostic;
     Array<std::uint32_t> leaving;
-    diagnostic = within_memory("the lists of a step", [&] {
+    std::optional<Diagnostic> diagnostic = within_memory("the lists of a step", [&] {
       if (context_.agreed.mid || context_.callbacks.has_free())
-        leaving = places_of_exports(context_.ledger, sender_->ranges(), exports_);
+        leaving = places_of_exports(context_.ledger, steps_->sender().ranges(), exports_);
     });
     for (const std::uint32_t place : leaving)
       if (!diagnostic) diagnostic = context_.callbacks.free_one(exports_.ids, place);
@@ -285,17 +218,20 @@ class Steps {
       if (!failed) failed = context_.callbacks.missing();
       if (!diagnostic) diagnostic = std::move(failed);
     }
-    if (!diagnostic) diagnostic = unpack_step();
-    if (!diagnostic) diagnostic = local_ids_.after_step(*sender_);
+    if (!diagnostic)
+      diagnostic = within_memory("the list of what has arrived", [&] { return unpack_step(); });
+    if (!diagnostic) diagnostic = local_ids_.after_step(steps_->sender());
+    return diagnostic;
   }
 
   /// With the objects of the step; the only one gets the lists that the caller gave, as in HOLD.
   std::optional<Diagnostic> call_mid(std::span<const std::uint32_t> leaving) {
     const UserLists& user = context_.user;
+    const bool is_single = steps_->is_single();
     std::optional<ObjectList> in, out;
     std::optional<Diagnostic> no_memory = within_memory("the lists of a step", [&] {
-      if (!is_single_ || !user.imports_given()) in.emplace(imports_of_step());
-      if (!is_single_ || !user.exports_given()) out.emplace(exports_of_step(leaving));
+      if (!is_single || !user.imports_given()) in.emplace(imports_of_step());
+      if (!is_single || !user.exports_given()) out.emplace(exports_of_step(leaving));
     });
     if (!no_memory)
       return context_.callbacks.mid(in ? in->as_list() : user.imports,
@@ -306,7 +242,7 @@ class Steps {
 
   /// Objects that are listed and stay come with the first step.
   [[nodiscard]] bool brings_staying(bool exports) const {
-    return context_.user.staying > 0 && context_.report.steps == 1 &&
+    return context_.user.staying > 0 && context_.call.steps == 1 &&
            context_.agreed.exports_given == exports;
   }
   [[nodiscard]] ObjectList exports_of_step(std::span<const std::uint32_t> leaving) {
@@ -314,8 +250,9 @@ class Steps {
                                 : list_of_exports(context_, exports_, leaving);
   }
   [[nodiscard]] ObjectList imports_of_step() {
-    if (!brings_staying(false)) return list_of_imports(context_, imports_, planner_->ranges());
-    Array<std::uint32_t> places = numbers_in(context_.ledger, planner_->ranges());
+    const std::span<const StepRange> ranges = steps_->arrived_ranges();
+    if (!brings_staying(false)) return list_of_imports(context_, imports_, ranges);
+    Array<std::uint32_t> places = numbers_in(context_.ledger, ranges);
     for (std::uint32_t& place : places)
       if (imports_.places.size() > 0) place = imports_.places[place];
     std::ranges::sort(places);
@@ -324,44 +261,33 @@ class Steps {
 
   std::optional<Diagnostic> unpack_step() {
     Vector<ArrivedRange> ranges(context_.ledger);
-    ranges.reserve(planner_->ranges().size());
-    std::byte* next = memory_;
-    for (const StepRange& range : planner_->ranges()) {
-      ranges.push_back({range.pair, range.first - planner_->first_of(range.pair), range.first,
-                        range.first, range.end - range.first, next});
-      next += sum_of(imports_.sizes_of(ranges.back()));
-    }
+    const Vector<objects::ArrivedObjects> all = steps_->arrived();
+    ranges.reserve(all.size());
+    for (const objects::ArrivedObjects& arrived : all) ranges.push_back({arrived, arrived.first});
     // As in HOLD: where the objects of each source stand together in the list that leads.
     if (imports_.blocked)
       std::ranges::sort(ranges, {},
                         [&](const ArrivedRange& range) { return imports_.places[range.id]; });
-    if (context_.parameters.options.verify) add_checksums(*received_, imports_, ranges);
     return unpack(context_, imports_, ranges);
   }
 
   Context& context_;
   const ObjectList& exports_;
   Imports& imports_;
-  const Scratch& scratch_;
   std::span<const int> sizes_;
-  std::byte* memory_ = nullptr;  ///< of what arrives in a step
-  std::uint64_t own_steps_ = 0;
-  std::uint64_t most_steps_ = 0;  ///< of any rank
-  bool is_single_ = false;        ///< there is one step, as is known beforehand
   LocalIdCheck local_ids_;
-  std::unique_ptr<PackingSender> sender_;
-  std::unique_ptr<StepReceiver> receiver_;
-  std::unique_ptr<StepPlanner> planner_;
-  std::unique_ptr<Division> division_;
-  std::unique_ptr<Checksums> received_;
+  Array<int> again_, offsets_, destinations_;
+  Array<ZOLTAN_ID_TYPE> gids_, lids_;
+  std::optional<objects::Steps> steps_;
 };
 
 }  // namespace
 
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine) {
+                      Imports& imports, const objects::Scratch& scratch,
+                      std::optional<Diagnostic> mine) {
   const double start = mpi::now();
-  Steps steps(context, exports, sizes, imports, scratch, std::move(mine));
+  CallbackSteps steps(context, exports, sizes, imports, scratch, std::move(mine));
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   steps.run();

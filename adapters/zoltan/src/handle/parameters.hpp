@@ -37,20 +37,6 @@ struct MigrationParameters {
   // For what moves in slots.
   std::optional<std::uint64_t> granularity;
   WhenInfeasible when_infeasible = WhenInfeasible::refuse;
-
-  /// Whether objects may wait on ranks that do not unpack them.
-  [[nodiscard]] bool parks() const {
-    return method == Method::phased && options.phased.parking > 0;
-  }
-  /// Whether the objects move in phases, in HOLD too.
-  [[nodiscard]] bool has_phases() const {
-    return method && *method != Method::automatic && schedule::traits_of(*method).has_phases;
-  }
-  /// Whether rank 0 divides for all.
-  [[nodiscard]] bool is_centralized() const {
-    return method == Method::cyclic ||
-           (method == Method::phased && options.phased.scheduler == Scheduler::centralized);
-  }
 };
 
 /// The value of MIGRATE_METHOD.

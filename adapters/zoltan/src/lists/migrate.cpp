@@ -100,7 +100,7 @@ void compare_lists(const mpi::Channel& channel, Ledger& ledger, const UserLists&
   });
   try {
     mpi::exchange_sparse_counts(channel, ledger, exports, announced);
-    if (!mine) mine = first_difference(announced, imports, compare_pair);
+    if (!mine) mine = objects::first_difference(announced, imports, compare_pair);
   } catch (const std::bad_alloc&) {  // when the exchange is over
     mine = Diagnostic{ErrorCode::out_of_memory, "no memory for the comparison of lists"};
   }

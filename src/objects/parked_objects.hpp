@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "objects/sizes.hpp"
 #include <valet/ledger.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <numeric>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::objects {
 
 /// Bookkeeping of an object that waits, and of a parcel of them, at most; part of what they cost.
 constexpr std::uint64_t parked_object_bytes = 24;
@@ -28,7 +29,7 @@ class ParkedObjects {
   /// Packed objects consecutive.
   struct Piece {
     std::byte* data = nullptr;
-    std::span<const int> sizes;
+    ObjectSizes sizes;
   };
   /// Before parcels with so many objects are added. Pieces from before are not valid any more.
   void reserve(std::size_t objects) { sizes_.reserve(sizes_.size() + objects); }
@@ -38,9 +39,9 @@ class ParkedObjects {
     Parcel parcel{target, static_cast<std::uint32_t>(sizes.size()), sizes_.size(), nullptr,
                   std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0})};
     parcel.data = lowest() - parcel.bytes;
-    for (const std::uint64_t size : sizes) sizes_.push_back(static_cast<int>(size));
+    sizes_.insert(sizes_.end(), sizes.begin(), sizes.end());
     parcels_.push_back(parcel);
-    return {parcel.data, {sizes_.data() + parcel.first, sizes.size()}};
+    return {parcel.data, ObjectSizes(sizes_).subspan(parcel.first)};
   }
 
   /// Takes up to `most` objects of one parcel for a rank; none: nothing waits for it. Valid until
@@ -51,9 +52,8 @@ class ParkedObjects {
     });
     if (at == parcels_.end()) return {};
     const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, at->count));
-    const Piece piece{at->data, {sizes_.data() + at->first, count}};
-    std::uint64_t bytes = 0;
-    for (const int size : piece.sizes) bytes += static_cast<std::uint64_t>(size);
+    const Piece piece{at->data, ObjectSizes(sizes_).subspan(at->first, count)};
+    const std::uint64_t bytes = sum_of(piece.sizes);
     at->count -= count;
     at->first += count;
     at->data += bytes;
@@ -106,7 +106,7 @@ class ParkedObjects {
 
   std::byte* end_ = nullptr;
   Vector<Parcel> parcels_;
-  Vector<int> sizes_;
+  Vector<std::uint64_t> sizes_;
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

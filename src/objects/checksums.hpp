@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/diagnose.hpp"
-#include "transport.hpp"
+#include "objects/transport.hpp"
 
 #include <xxhash.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::objects {
 
 /// Proves that packed objects arrive as they were packed: for each pair of ranks the sum of XXH3 of
 /// every object, seeded with its number in the stream of the pair. 24 bytes a peer.
@@ -22,12 +22,12 @@ class Checksums {
   }
 
   /// Adds the next object to or from a peer.
-  void add(std::size_t peer, const std::byte* object, int bytes) {
+  void add(std::size_t peer, const std::byte* object, std::uint64_t bytes) {
     add(peer, sums_[peer].count, object, bytes);
   }
   /// Adds object `number` of those, in any order.
-  void add(std::size_t peer, std::uint64_t number, const std::byte* object, int bytes) {
-    sums_[peer].detail += XXH3_64bits_withSeed(object, static_cast<std::size_t>(bytes), number);
+  void add(std::size_t peer, std::uint64_t number, const std::byte* object, std::uint64_t bytes) {
+    sums_[peer].detail += XXH3_64bits_withSeed(object, bytes, number);
     ++sums_[peer].count;
   }
 
@@ -57,4 +57,4 @@ class Checksums {
   Vector<mpi::SparseCount> sums_;  ///< ascending by rank: the objects, and their sum
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

@@ -4,47 +4,41 @@
 /// What goes out and comes in during one step. Both ends of a pair cut the objects of the step into
 /// messages by the same rule.
 
-#include "batches.hpp"
-#include "checksums.hpp"
-#include "context.hpp"
-#include "parked_objects.hpp"
-#include "step_planner.hpp"
+#include "objects/batches.hpp"
+#include "objects/call.hpp"
+#include "objects/checksums.hpp"
+#include "objects/parked_objects.hpp"
+#include "objects/step_planner.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 
-namespace valet::zoltan {
-
-/// Bytes of lists that an object needs while its message is packed; part of the rule.
-[[nodiscard]] inline std::uint64_t message_object_bytes(const EntryCounts& entries) {
-  return entries.bytes() + 3 * sizeof(int);
-}
+namespace valet::objects {
 
 /// Sends message by message, rank by rank, starting behind this one: first what waits here for a
 /// rank, then own objects in the order of the list.
 class StepSender : public Outgoing {
  public:
-  /// @param sizes  Rounded sizes of the exports, sorted by destination. @throws std::bad_alloc.
-  StepSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
+  /// @param sizes  Of the exports, sorted by destination. @throws std::bad_alloc.
+  StepSender(Call& call, std::span<const Peer> destinations, const ObjectSizes& sizes,
              std::uint64_t chunk)
-      : context_(context),
-        exports_(exports),
+      : call_(call),
+        destinations_(destinations),
         sizes_(sizes),
         chunk_(chunk),
-        object_bytes_(message_object_bytes(context.callbacks.entries())),
-        flows_(context.ledger),
-        checksums_(context.ledger, exports.peers),
-        parked_(context.ledger),
-        connections_(exports.peers.begin(), exports.peers.end(), context.ledger),
-        ranges_(context.ledger),
-        legs_(context.ledger) {
-    flows_.reserve(exports.peers.size());
-    ranges_.reserve(exports.peers.size());
-    legs_.reserve(exports.peers.size());
+        flows_(call.ledger),
+        checksums_(call.ledger, destinations),
+        parked_(call.ledger),
+        connections_(destinations.begin(), destinations.end(), call.ledger),
+        ranges_(call.ledger),
+        legs_(call.ledger) {
+    flows_.reserve(destinations.size());
+    ranges_.reserve(destinations.size());
+    legs_.reserve(destinations.size());
     std::uint64_t first = 0;
-    for (const Peer& peer : exports.peers) {
+    for (const Peer& peer : destinations) {
       flows_.push_back({first, 0});
       first += peer.count;
     }
@@ -55,21 +49,21 @@ class StepSender : public Outgoing {
   /// Own objects for a destination that can be sent now.
   [[nodiscard]] virtual std::uint64_t ready(std::size_t pair) const { return left_of(pair); }
   [[nodiscard]] std::uint64_t left_of(std::size_t pair) const {
-    return exports_.peers[pair].count - flows_[pair].sent;
+    return destinations_[pair].count - flows_[pair].sent;
   }
   /// Their sizes.
-  [[nodiscard]] std::span<const int> next_sizes(std::size_t pair) const {
+  [[nodiscard]] ObjectSizes next_sizes(std::size_t pair) const {
     return sizes_.subspan(flows_[pair].first + flows_[pair].sent, ready(pair));
   }
-  [[nodiscard]] std::span<const Peer> destinations() const { return exports_.peers; }
+  [[nodiscard]] std::span<const Peer> destinations() const { return destinations_; }
 
   /// The ranks that objects go to; `count` is ignored. By ascending rank.
   [[nodiscard]] std::span<const Peer> connections() const { return connections_; }
   /// Objects for a connection, those that wait here included.
   [[nodiscard]] std::uint64_t left(std::size_t connection) const {
     const int rank = connections_[connection].rank;
-    const std::size_t pair = exports_.peer_of(rank);
-    const bool own = pair < exports_.peers.size() && exports_.peers[pair].rank == rank;
+    const std::size_t pair = plan::flow_from(destinations_, rank);
+    const bool own = pair < destinations_.size() && destinations_[pair].rank == rank;
     return parked_.waiting_for(rank) + (own ? left_of(pair) : 0);
   }
 
@@ -84,7 +78,7 @@ class StepSender : public Outgoing {
     clear();
     ranges_.clear();
     const auto behind =
-        std::ranges::upper_bound(connections_, context_.channel.rank(), {}, &Peer::rank);
+        std::ranges::upper_bound(connections_, call_.channel.rank(), {}, &Peer::rank);
     const auto start = static_cast<std::size_t>(behind - connections_.begin());
     for (std::size_t k = 0; k < connections_.size(); ++k) {
       const std::size_t c = (start + k) % connections_.size();
@@ -96,7 +90,7 @@ class StepSender : public Outgoing {
         legs_.push_back({c, 0, 0, piece.sizes, piece.data});
         objects -= piece.sizes.size();
       }
-      if (objects > 0) add(c, exports_.peer_of(rank), objects);
+      if (objects > 0) add(c, plan::flow_from(destinations_, rank), objects);
     }
   }
 
@@ -113,7 +107,7 @@ class StepSender : public Outgoing {
     const std::uint64_t first = flow.first + flow.sent;
     flow.sent += objects;
     legs_.push_back({taker, pair, first, sizes_.subspan(first, objects), nullptr});
-    ranges_.push_back({exports_.peers[pair].rank, pair, first, first + objects, 0});
+    ranges_.push_back({destinations_[pair].rank, pair, first, first + objects, 0});
   }
 
   /// Own objects that leave in this step.
@@ -135,7 +129,7 @@ class StepSender : public Outgoing {
     if (leg_ == legs_.size()) return false;
     const Leg& leg = legs_[leg_];
     first_ = end_;
-    end_ = batch_end(leg.sizes, first_, chunk_, object_bytes_);
+    end_ = batch_end(leg.sizes, first_, chunk_, call_.message_object_bytes);
     const std::uint64_t bytes = sum_of(leg.sizes.subspan(first_, end_ - first_));
     if (bytes > 0) messages.push_back({leg.connection, bytes});
     return true;
@@ -171,11 +165,10 @@ class StepSender : public Outgoing {
     std::uint64_t first = 0;  ///< first of its objects, sorted by rank
     std::uint64_t sent = 0;   ///< this step included
   };
-  Context& context_;
-  const ObjectList& exports_;
-  std::span<const int> sizes_;
+  Call& call_;
+  std::span<const Peer> destinations_;
+  ObjectSizes sizes_;
   std::uint64_t chunk_;
-  std::uint64_t object_bytes_;
   Vector<Flow> flows_;
   Checksums checksums_;
 
@@ -185,7 +178,7 @@ class StepSender : public Outgoing {
     std::size_t connection = 0;
     std::size_t pair = 0;     ///< for own objects
     std::uint64_t first = 0;  ///< first of own objects
-    std::span<const int> sizes;
+    ObjectSizes sizes;
     std::byte* data = nullptr;  ///< null: own objects
   };
 
@@ -203,15 +196,15 @@ enum class Placement { packed, by_offset };
 class StepReceiver : public Incoming {
  public:
   /// @param sizes  Of all imports, by source.
-  StepReceiver(Context& context, std::span<const int> sizes, std::uint64_t chunk,
+  StepReceiver(const Call& call, Owner& owner, const ObjectSizes& sizes, std::uint64_t chunk,
                Placement placement)
-      : context_(context),
+      : call_(call),
+        owner_(owner),
         sizes_(sizes),
         chunk_(chunk),
-        object_bytes_(message_object_bytes(context.callbacks.entries())),
         placement_(placement),
-        places_(context.ledger),
-        cursors_(context.ledger) {}
+        places_(call.ledger),
+        cursors_(call.ledger) {}
 
   /// @param memory  Has room for everything that the step takes, or for all steps.
   void begin_step(const StepPlanner& planner, std::byte* memory) {
@@ -235,7 +228,7 @@ class StepReceiver : public Incoming {
     while (cursor.range < cursor.end) {
       const StepRange& range = ranges_[cursor.range];
       const std::uint64_t first = cursor.object;
-      cursor.object = batch_end(sizes_.first(range.end), first, chunk_, object_bytes_);
+      cursor.object = batch_end(sizes_.first(range.end), first, chunk_, call_.message_object_bytes);
       memory = {cursor.data, sum_of(sizes_.subspan(first, cursor.object - first))};
       cursor.data += memory.bytes;
       if (cursor.object == range.end && ++cursor.range < cursor.end) {
@@ -247,7 +240,7 @@ class StepReceiver : public Incoming {
     return false;
   }
 
-  void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
+  void arrived(std::uint64_t bytes) override { owner_.arrived(bytes); }
 
  private:
   struct Cursor {
@@ -256,14 +249,14 @@ class StepReceiver : public Incoming {
     std::uint64_t object = 0;
     std::byte* data = nullptr;
   };
-  Context& context_;
-  std::span<const int> sizes_;
+  const Call& call_;
+  Owner& owner_;
+  ObjectSizes sizes_;
   std::uint64_t chunk_;
-  std::uint64_t object_bytes_;
   Placement placement_;
   std::span<const StepRange> ranges_;
   Vector<std::byte*> places_;  ///< for each range
   Vector<Cursor> cursors_;     ///< for each connection
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

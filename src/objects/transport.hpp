@@ -21,7 +21,7 @@
 #include <optional>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::objects {
 
 /// A rank that objects are sent to or come from, and how many.
 using Peer = mpi::SparseCount;
@@ -80,44 +80,31 @@ class Incoming {
   virtual void arrived(std::uint64_t /*bytes*/) {}
 };
 
-/// Memory shared with ranks of the node. Arrivals of a migration that fit the own segment are
-/// placed in it, and sources write them there; others it takes in slots, from which they are
-/// copied. Slots stay in the cache, where the arrivals of a whole migration do not.
-///
-/// What is shared stays so until it is connected anew. Both ranks of a pair know whether they
-/// share, so a migration may use what serves some of its pairs.
+/// Memory shared with ranks of the node, and how it is used. Arrivals of a migration that fit the
+/// own segment are placed in it, and sources write them there; others it takes in slots, from which
+/// they are copied. Slots stay in the cache, where the arrivals of a whole migration do not. Both
+/// ranks of a pair know whether they share.
 class NodeSlots {
  public:
-  explicit NodeSlots(Ledger& ledger)
-      : ledger_(ledger), memory_(std::in_place, ledger), idle_(ledger) {}
-  /// Shares memory as it is wished, in place of what there was. Collective. Where the system does
-  /// not let processes share, messages go by MPI.
-  void connect(const mpi::Channel& channel, const storage::NodeWish& wish) {
-    release();
-    memory_->connect(channel, wish);
-  }
+  /// None until use().
+  explicit NodeSlots(Ledger& ledger) : none_(ledger), memory_(&none_), idle_(ledger) {}
 
-  /// Gives everything back. All ranks do so before any of them moves something again.
-  void release() {
-    give_out(false);
-    memory_.emplace(ledger_);
-  }
-
-  [[nodiscard]] const storage::NodeMemory& memory() const { return *memory_; }
-
-  /// Bytes of the largest message that goes through a slot.
-  void divide(std::uint64_t slot_bytes) { slot_bytes_ = slot_bytes; }
-  /// The own segment is slots from now on, or the place of all arrivals.
-  void give_out(bool slots) {
-    idle_.clear();
-    const std::span<std::byte> own = memory_->own();
-    has_all_arrivals_ = !slots && !own.empty();
-    if (!slots || slot_bytes_ == 0) return;
+  /// @param memory      Must live as long as this.
+  /// @param slot_bytes  Of the largest message that goes through a slot.
+  /// @param holds_all   The own segment is the place of all arrivals, not slots. @throws
+  ///                    std::bad_alloc.
+  void use(const storage::NodeMemory& memory, std::uint64_t slot_bytes, bool holds_all) {
+    memory_ = &memory;
+    slot_bytes_ = slot_bytes;
+    const std::span<std::byte> own = memory.own();
+    has_all_arrivals_ = holds_all && !own.empty();
+    if (holds_all) return;
     idle_.reserve(own.size() / slot_bytes_);
     for (std::uint64_t at = 0; at + slot_bytes_ <= own.size(); at += slot_bytes_)
       idle_.push_back(own.data() + at);
   }
 
+  [[nodiscard]] const storage::NodeMemory& memory() const { return *memory_; }
   [[nodiscard]] bool has_all_arrivals() const { return has_all_arrivals_; }
   /// A slot for a message; nullptr where none is idle or it does not fit.
   [[nodiscard]] std::byte* take(std::uint64_t bytes) {
@@ -130,8 +117,8 @@ class NodeSlots {
   void give_back(std::byte* slot) { idle_.push_back(slot); }
 
  private:
-  Ledger& ledger_;
-  std::optional<storage::NodeMemory> memory_;
+  storage::NodeMemory none_;
+  const storage::NodeMemory* memory_;
   Vector<std::byte*> idle_;  ///< the most recently used last
   std::uint64_t slot_bytes_ = 0;
   bool has_all_arrivals_ = false;
@@ -316,4 +303,4 @@ class Transport final : private engine::Participant {
   bool exhausted_ = true;
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

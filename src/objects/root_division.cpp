@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "context.hpp"
 #include "mpi/root.hpp"
+#include "objects/call.hpp"
 #include "schedule/cyclic.hpp"
 #include "schedule/transfers.hpp"
 
@@ -9,12 +9,12 @@
 #include <numeric>
 #include <utility>
 
-namespace valet::zoltan {
+namespace valet::objects {
 namespace {
 
 constexpr std::size_t header_words = 2;  ///< what a rank sends first: limit, pieces
 
-/// PHASED, MIGRATE_SCHEDULER CENTRALIZED: rank 0 gathers the matrix, divides for all, scatters
+/// PHASED, Scheduler::centralized: rank 0 gathers the matrix, divides for all, scatters
 /// (same section). It does so in every step, because only the receivers know what whole objects
 /// came of the bytes of the step before. Without parking the shares are those of HeuristicDivision;
 /// with it a rank reports no more sources than it began with, and others get what those leave.
@@ -230,16 +230,16 @@ MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger, std::siz
           *std::max_element(all.begin(), all.end())};
 }
 
-std::unique_ptr<Division> make_division(Context& context, std::span<const Peer> sources) {
-  const MigrationParameters& parameters = context.parameters;
-  if (parameters.method == Method::cyclic)
-    return std::make_unique<CyclicDivision>(context.channel, context.ledger, sources,
-                                            context.matrix, parameters.options.cyclic.edge_order);
-  if (parameters.method != Method::phased) return std::make_unique<ProportionalDivision>();
-  if (parameters.options.phased.scheduler == Scheduler::centralized)
-    return std::make_unique<CentralDivision>(
-        context.channel, context.ledger, parameters.options.phased, sources.size(), context.matrix);
-  return std::make_unique<HeuristicDivision>(parameters.options.phased, context.channel.rank());
+std::unique_ptr<Division> make_division(const Call& call, std::span<const Peer> sources) {
+  const Options& options = call.options;
+  if (call.method == Method::cyclic)
+    return std::make_unique<CyclicDivision>(call.channel, call.ledger, sources, call.matrix,
+                                            options.cyclic.edge_order);
+  if (call.method != Method::phased) return std::make_unique<ProportionalDivision>();
+  if (options.phased.scheduler == Scheduler::centralized)
+    return std::make_unique<CentralDivision>(call.channel, call.ledger, options.phased,
+                                             sources.size(), call.matrix);
+  return std::make_unique<HeuristicDivision>(options.phased, call.channel.rank());
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

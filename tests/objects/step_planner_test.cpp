@@ -2,16 +2,16 @@
 
 // What a rank takes in a step: within the limits, in proportion, and always something.
 
-#include "dropin/step_planner.hpp"
+#include "objects/step_planner.hpp"
 
-#include "dropin/parked_objects.hpp"
+#include "objects/parked_objects.hpp"
 #include "test_comm.hpp"
 
 #include <deque>
 
 namespace {
 
-using namespace valet::zoltan;
+using namespace valet::objects;
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
@@ -298,12 +298,13 @@ TEST(ParkedObjects, LeaveInTheOrderInWhichTheyCameAndGiveTheirMemoryBack) {
       const ParkedObjects::Piece piece = parked.take(target, random() % 4 + 1);
       ASSERT_EQ(piece.sizes.empty(), waiting.empty());
       const std::byte* data = piece.data;
-      for (const int size : piece.sizes) {
-        ASSERT_EQ(size, waiting.front());
+      for (std::size_t k = 0; k < piece.sizes.size(); ++k) {
+        const std::uint64_t size = piece.sizes[k];
+        ASSERT_EQ(size, static_cast<std::uint64_t>(waiting.front()));
         waiting.pop_front();
-        for (int k = 0; k < size; ++k) ASSERT_EQ(data[k], static_cast<std::byte>(size / 8));
+        for (std::size_t b = 0; b < size; ++b) ASSERT_EQ(data[b], static_cast<std::byte>(size / 8));
         data += size;
-        bytes -= static_cast<std::uint64_t>(size);
+        bytes -= size;
       }
     }
     ASSERT_EQ(parked.waiting_for(target), waiting.size());

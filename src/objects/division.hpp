@@ -5,8 +5,9 @@
 /// that the planner rounds to whole objects.
 
 #include "mpi/channel.hpp"
+#include "objects/transport.hpp"
 #include "schedule/apportionment.hpp"
-#include "transport.hpp"
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 
@@ -17,9 +18,9 @@
 #include <optional>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::objects {
 
-struct Context;
+struct Call;
 
 /// What a rank asks for in a step, as costs: packed bytes and what the lists of objects take.
 struct Demand {
@@ -81,7 +82,7 @@ class EqualPieces {
   std::optional<std::uint64_t> left_;
 };
 
-/// PHASED, MIGRATE_SCHEDULER DISTRIBUTED: a heuristic of Pinar and Hendrickson, "Interprocessor
+/// PHASED, Scheduler::distributed: a heuristic of Pinar and Hendrickson, "Interprocessor
 /// Communication with Limited Memory", IEEE TPDS 15(7), 2004, section 6.1. Local.
 class HeuristicDivision final : public Division {
  public:
@@ -111,11 +112,11 @@ struct MatrixRoom {
 };
 
 /// What the root needs. Collective.
-[[nodiscard]] MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger,
-                                         std::size_t sources);
+[[nodiscard]] VALET_EXPORT MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger,
+                                                      std::size_t sources);
 
 /// How the options divide what a rank takes in a step. Local.
-[[nodiscard]] std::unique_ptr<Division> make_division(Context& context,
-                                                      std::span<const Peer> sources);
+[[nodiscard]] VALET_EXPORT std::unique_ptr<Division> make_division(const Call& call,
+                                                                   std::span<const Peer> sources);
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "step_loop.hpp"
+#include "objects/step_loop.hpp"
 
 #include "base/diagnose.hpp"
 #include "engine/phased/parking_match.hpp"
@@ -9,10 +9,9 @@
 #include "schedule/phased_rank.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
-namespace valet::zoltan {
+namespace valet::objects {
 namespace {
 
 using schedule::Match;
@@ -23,11 +22,10 @@ struct Parcel {
   std::uint64_t cost = 0;
 };
 
-Parcel parcel_within(std::span<const int> sizes, std::uint64_t limit) {
+Parcel parcel_within(const ObjectSizes& sizes, std::uint64_t limit) {
   Parcel parcel{0, parcel_bytes};
   while (parcel.objects < sizes.size()) {
-    const std::uint64_t cost =
-        static_cast<std::uint64_t>(sizes[parcel.objects]) + parked_object_bytes;
+    const std::uint64_t cost = sizes[parcel.objects] + parked_object_bytes;
     if (parcel.cost + cost > limit) break;
     parcel.cost += cost;
     ++parcel.objects;
@@ -56,28 +54,26 @@ struct ParkingStart {
 /// where they wait for their destination. Each object waits once at most; whole objects only.
 class StepParking {
  public:
-  StepParking(Context& context, StepPlanner& planner, StepSender& sender,
-              std::uint64_t object_bytes)
-      : context_(context),
+  StepParking(Call& call, StepPlanner& planner, StepSender& sender, std::uint64_t object_bytes)
+      : call_(call),
         planner_(planner),
         sender_(sender),
         object_bytes_(object_bytes),
-        giving_(context.ledger),
-        taking_(context.ledger),
-        given_(context.ledger) {}
+        giving_(call.ledger),
+        taking_(call.ledger),
+        given_(call.ledger) {}
 
   /// Matches, moves and reports. Returns the objects that this rank parked. Collective over all
   /// ranks.
   std::uint64_t run(const ParkingStart& start) {
     const engine::ParkingWish wish{balance(start), planner_.objects_left() > 0};
-    static_cast<void>(
-        engine::match_parking(context_.channel, context_.ledger, wish, giving_, taking_));
+    static_cast<void>(engine::match_parking(call_.channel, call_.ledger, wish, giving_, taking_));
     choose();
     report_to_destinations();
     move_objects();
     std::uint64_t objects = 0;
     for (const Given& given : given_) objects += given.objects;
-    context_.report.objects_parked += objects;
+    call_.parked += objects;
     return objects;
   }
 
@@ -91,11 +87,11 @@ class StepParking {
   /// Receives the parcels, whose sizes are known.
   class Arrivals : public Incoming {
    public:
-    Arrivals(Context& context, std::size_t givers, std::uint64_t chunk)
+    Arrivals(const Call& call, std::size_t givers, std::uint64_t chunk)
         : chunk_(chunk),
-          object_bytes_(message_object_bytes(context.callbacks.entries())),
-          pieces_(context.ledger),
-          current_(givers, 0, context.ledger) {}
+          object_bytes_(call.message_object_bytes),
+          pieces_(call.ledger),
+          current_(givers, 0, call.ledger) {}
 
     void expect(std::size_t giver, const ParkedObjects::Piece& piece) {
       pieces_.push_back({giver, piece});
@@ -127,7 +123,7 @@ class StepParking {
 
   /// Objects that are packed for this rank itself would have to come back.
   [[nodiscard]] bool stays_here(std::size_t pair) const {
-    return sender_.destinations()[pair].rank == context_.channel.rank();
+    return sender_.destinations()[pair].rank == call_.channel.rank();
   }
 
   /// What a rank reports to the root. The application's memory is what it is short of; objects of
@@ -147,11 +143,11 @@ class StepParking {
     std::uint64_t parted = 0;
     for (std::size_t pair = 0; pair < sender_.destinations().size() && parted < excess; ++pair) {
       if (stays_here(pair)) continue;
-      const std::span<const int> sizes = sender_.next_sizes(pair);
+      const ObjectSizes sizes = sender_.next_sizes(pair);
       if (!sizes.empty()) cost += parcel_bytes;
       for (std::size_t k = 0; k < sizes.size() && parted < excess; ++k) {
-        parted += static_cast<std::uint64_t>(sizes[k]) + object_bytes_;
-        cost += static_cast<std::uint64_t>(sizes[k]) + parked_object_bytes;
+        parted += sizes[k] + object_bytes_;
+        cost += sizes[k] + parked_object_bytes;
       }
     }
     return static_cast<std::int64_t>(cost);
@@ -164,7 +160,7 @@ class StepParking {
     std::uint64_t wanted = 0;
     for (const Match& flow : giving_) wanted += flow.blocks;
     const std::span<const Peer> destinations = sender_.destinations();
-    Vector<std::uint64_t> remaining(destinations.size(), 0, context_.ledger);
+    Vector<std::uint64_t> remaining(destinations.size(), 0, call_.ledger);
     for (std::size_t pair = 0; wanted > 0 && pair < destinations.size(); ++pair) {
       const auto rank = static_cast<std::uint32_t>(destinations[pair].rank);
       const auto takes = [&](const Match& flow) { return flow.to == rank; };
@@ -172,7 +168,7 @@ class StepParking {
       const Parcel all = parcel_within(sender_.next_sizes(pair), wanted);
       if (all.objects > 0) remaining[pair] = all.cost;
     }
-    Vector<std::uint64_t> taken(destinations.size(), 0, context_.ledger);
+    Vector<std::uint64_t> taken(destinations.size(), 0, call_.ledger);
     schedule::choose_blocks(
         std::span<Match>(giving_), [](const Match& flow) { return flow.to; },
         [&](std::size_t pair) { return static_cast<std::uint32_t>(destinations[pair].rank); },
@@ -188,7 +184,7 @@ class StepParking {
 
   /// Every rank reports to its destinations where it has sent their objects.
   void report_to_destinations() {
-    mpi::PairLists words(context_.channel, context_.ledger);
+    mpi::PairLists words(call_.channel, call_.ledger);
     auto next = given_.begin();
     for (std::size_t pair = 0; pair < sender_.destinations().size(); ++pair) {
       if (sender_.left_of(pair) == 0) continue;
@@ -207,71 +203,72 @@ class StepParking {
 
   /// Who waits here, then the packed objects.
   void move_objects() {
-    Ledger& ledger = context_.ledger;
+    Ledger& ledger = call_.ledger;
     Vector<Peer> takers = peers_of(ledger, giving_, &Match::to);
     Vector<Peer> givers = peers_of(ledger, taking_, &Match::from);
-    for (const Given& given : given_) takers[given.taker].count += given.objects;
+    for (const Given& given : given_) takers[given.taker].count += 1 + given.objects;
     mpi::WordLists counts(ledger), counts_in(ledger);
     for (const Peer& taker : takers) counts.add(taker.rank, taker.count);
     for (const Peer& giver : givers) counts_in.add(giver.rank, 0);
-    exchange_lists(context_.channel, ledger, counts, counts_in);
+    exchange_lists(call_.channel, ledger, counts, counts_in);
     for (std::size_t i = 0; i < givers.size(); ++i) givers[i].count = counts_in[i][0];
-    Arrivals arrivals(context_, givers.size(), sender_.chunk());
+    Arrivals arrivals(call_, givers.size(), sender_.chunk());
     exchange_sizes(takers, givers, arrivals);
     sender_.clear();
     for (const Given& given : given_) sender_.add(given.taker, given.pair, given.objects);
-    Transport transport(context_.channel, ledger, context_.workspace.node, takers, givers);
+    Transport transport(call_.channel, ledger, call_.node, takers, givers);
     transport.run(sender_, arrivals);
-    context_.report.messages += transport.messages();
+    call_.messages += transport.messages();
   }
 
-  /// For each taker the destination and the size of every object; makes room for those that are to
-  /// wait here.
+  /// For each taker its runs of objects, each as destination, number and sizes; makes room for
+  /// those that are to wait here.
   void exchange_sizes(const Vector<Peer>& takers, const Vector<Peer>& givers, Arrivals& arrivals) {
-    const auto objects_of = [](const Vector<Peer>& peers) {
-      std::uint64_t objects = 0;
-      for (const Peer& peer : peers) objects += peer.count;
-      return objects;
+    const auto words_of = [](const Vector<Peer>& peers) {
+      std::uint64_t words = 0;
+      for (const Peer& peer : peers) words += peer.count;
+      return words;
     };
-    mpi::WordLists sent(context_.ledger), received(context_.ledger);
-    sent.reserve(takers.size(), objects_of(takers));
+    mpi::WordLists sent(call_.ledger), received(call_.ledger);
+    sent.reserve(takers.size(), words_of(takers));
     for (const Peer& taker : takers) {
       sent.begin(taker.rank);
       add_objects_for(taker.rank, sent);
     }
-    received.reserve(givers.size(), objects_of(givers));
+    received.reserve(givers.size(), words_of(givers));
     for (const Peer& giver : givers) {
       received.begin(giver.rank);
       for (std::uint64_t k = 0; k < giver.count; ++k) received.add(0);
     }
-    exchange_lists(context_.channel, context_.ledger, sent, received);
+    exchange_lists(call_.channel, call_.ledger, sent, received);
     ParkedObjects& parked = sender_.parked();
-    parked.reserve(objects_of(givers));
+    parked.reserve(words_of(givers));
     for (std::size_t i = 0; i < givers.size(); ++i) {
-      const std::span<std::uint64_t> objects = received[i];
-      for (std::size_t first = 0, end = 0; first < objects.size(); first = end) {
-        const auto target = static_cast<int>(objects[first] >> 32);
-        for (; end < objects.size() && static_cast<int>(objects[end] >> 32) == target; ++end)
-          objects[end] &= 0xffffffffU;
-        arrivals.expect(i, parked.add(target, objects.subspan(first, end - first)));
+      std::span<const std::uint64_t> words = received[i];
+      while (!words.empty()) {
+        const auto target = static_cast<int>(words[0] >> 32);
+        const std::size_t objects = words[0] & 0xffffffffU;
+        arrivals.expect(i, parked.add(target, words.subspan(1, objects)));
         sender_.connect(target);
+        words = words.subspan(1 + objects);
       }
     }
   }
 
   void add_objects_for(int taker, mpi::WordLists& words) const {
-    Vector<std::uint64_t> taken(sender_.destinations().size(), 0, context_.ledger);
+    Vector<std::uint64_t> taken(sender_.destinations().size(), 0, call_.ledger);
     for (const Given& given : given_) {
       const std::uint64_t before = taken[given.pair];
       taken[given.pair] += given.objects;
       if (taker != static_cast<int>(giving_[given.taker].to)) continue;
       const auto target = static_cast<std::uint64_t>(sender_.destinations()[given.pair].rank);
-      for (const int size : sender_.next_sizes(given.pair).subspan(before, given.objects))
-        words.add(target << 32 | static_cast<std::uint64_t>(size));
+      words.add(target << 32 | given.objects);
+      const ObjectSizes sizes = sender_.next_sizes(given.pair).subspan(before, given.objects);
+      for (std::size_t k = 0; k < sizes.size(); ++k) words.add(sizes[k]);
     }
   }
 
-  Context& context_;
+  Call& call_;
   StepPlanner& planner_;
   StepSender& sender_;
   std::uint64_t object_bytes_;
@@ -279,26 +276,23 @@ class StepParking {
   Vector<Given> given_;  ///< by destination, then taker
 };
 
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-
 class StepLoop {
  public:
-  StepLoop(Context& context, const StepParts& parts)
-      : context_(context),
+  StepLoop(Call& call, const StepParts& parts)
+      : call_(call),
         parts_(parts),
-        parking_(context, parts.planner, parts.sender, parts.object_bytes),
-        words_(context.ledger) {}
+        parking_(call, parts.planner, parts.sender, parts.object_bytes),
+        words_(call.ledger) {}
 
-  void run(std::uint64_t own, std::uint64_t all, const std::function<void()>& finish) {
-    context_.report.steps = 0;
+  void run(std::uint64_t own, std::uint64_t all) {
+    call_.steps = 0;
     for (bool more = true; more;) {
-      const bool takes = all == 0 || takes_part(context_.report.steps, own, all);
+      const bool takes = all == 0 || takes_part(call_.steps, own, all);
       const Moved moved = move(takes);
       more = agree_on_step(moved, all);
-      finish();
+      parts_.sender.diagnostic = parts_.owner.finish_step();
     }
-    context_.report.messages += transport_->messages();
-    agree_on_callbacks(context_, parts_.sender.diagnostic);
+    call_.messages += transport_->messages();
   }
 
  private:
@@ -307,19 +301,18 @@ class StepLoop {
     std::uint64_t memory_answer = 0;
   };
 
-  /// What the application can take right now; asked in every step.
-  std::uint64_t ask_memory() {
+  /// What the owner can take right now; asked in every step.
+  std::uint64_t find_room() {
     std::optional<Diagnostic>& diagnostic = parts_.sender.diagnostic;
-    if (!context_.callbacks.has_memory() || !context_.agreed.memory_fn || diagnostic)
-      return no_limit;
-    std::uint64_t answer = 0;
-    diagnostic = context_.callbacks.memory(context_.report.steps, answer);
-    return diagnostic ? 0 : answer;
+    if (diagnostic) return Owner::no_limit;
+    std::uint64_t bytes = 0;
+    diagnostic = parts_.owner.find_room(bytes);
+    return diagnostic ? 0 : bytes;
   }
 
   /// Every source reports how many of its own objects it can send now.
   void receive_offers() {
-    mpi::WordLists sent(context_.ledger), received(context_.ledger);
+    mpi::WordLists sent(call_.ledger), received(call_.ledger);
     const std::span<const Peer> destinations = parts_.sender.destinations();
     for (std::size_t pair = 0; pair < destinations.size(); ++pair)
       if (parts_.sender.left_of(pair) > 0)
@@ -327,14 +320,14 @@ class StepLoop {
     const std::span<const Peer> sources = parts_.planner.sources();
     for (std::size_t pair = 0; pair < sources.size(); ++pair)
       if (parts_.planner.left_of(pair) > 0) received.add(sources[pair].rank, 0);
-    exchange_lists(context_.channel, context_.ledger, sent, received);
+    exchange_lists(call_.channel, call_.ledger, sent, received);
     for (std::size_t i = 0; i < received.size(); ++i)
       parts_.planner.offer(plan::flow_from(sources, received.rank(i)), received[i][0]);
   }
 
   /// Every rank sends its sources what it takes, when it is ready to receive it.
   void exchange_credits() {
-    mpi::WordLists sent(context_.ledger), received(context_.ledger);
+    mpi::WordLists sent(call_.ledger), received(call_.ledger);
     const std::span<const Peer> from = parts_.planner.connections();
     for (std::size_t s = 0; s < from.size(); ++s)
       if (parts_.planner.left(s) + parts_.planner.credited(s) > 0)
@@ -342,7 +335,7 @@ class StepLoop {
     const std::span<const Peer> to = parts_.sender.connections();
     for (std::size_t d = 0; d < to.size(); ++d)
       if (parts_.sender.left(d) > 0) received.add(to[d].rank, 0);
-    exchange_lists(context_.channel, context_.ledger, sent, received);
+    exchange_lists(call_.channel, call_.ledger, sent, received);
     words_.assign(to.size(), 0);
     for (std::size_t i = 0; i < received.size(); ++i)
       words_[plan::flow_from(to, received.rank(i))] = received[i][0];
@@ -356,7 +349,7 @@ class StepLoop {
     parts_.sender.prepare();
     if (parts_.sources_offer) receive_offers();
     const std::uint64_t room = parts_.limit - std::min(parts_.limit, parked.cost());
-    Moved moved{0, ask_memory()};
+    Moved moved{0, find_room()};
     const ParkingStart start{parts_.planner.cost_left(), std::min(room, moved.memory_answer), room};
     if (takes)
       moved.objects = parts_.planner.plan(parts_.division, room, moved.memory_answer).objects;
@@ -365,9 +358,9 @@ class StepLoop {
     const std::size_t peers =
         parts_.planner.connections().size() + parts_.sender.connections().size();
     if (!transport_ || peers_ != peers) {  // parking has met further ranks
-      if (transport_) context_.report.messages += transport_->messages();
-      transport_.emplace(context_.channel, context_.ledger, context_.workspace.node,
-                         parts_.sender.connections(), parts_.planner.connections());
+      if (transport_) call_.messages += transport_->messages();
+      transport_.emplace(call_.channel, call_.ledger, call_.node, parts_.sender.connections(),
+                         parts_.planner.connections());
       peers_ = peers;
     }
     exchange_credits();
@@ -383,9 +376,9 @@ class StepLoop {
     mpi::Agreement agreement;
     agreement.largest(left);
     agreement.largest(has_moved);
-    agreement.run(context_.channel, parts_.sender.diagnostic);
-    const bool could_park = !context_.parameters.parks() || parks();
-    const std::uint64_t step = ++context_.report.steps;
+    agreement.run(call_.channel, parts_.sender.diagnostic);
+    const bool could_park = !call_.parks() || parks();
+    const std::uint64_t step = ++call_.steps;
     if (all > 0) return step < all;
     if (left > 0 && !has_moved && could_park && !parts_.division.stalled()) {
       std::optional<Diagnostic> stuck;
@@ -393,20 +386,18 @@ class StepLoop {
         stuck =
             diagnose(ErrorCode::out_of_memory, "no rank can take another object; this one expects ",
                      parts_.planner.objects_left(), ", of which the smallest next has ",
-                     parts_.planner.smallest_next(), " bytes, and its VALET_MEMORY_FN answers ",
-                     moved.memory_answer);
-      mpi::agree(context_.channel, stuck);
+                     parts_.planner.smallest_next(), " bytes, and its ", parts_.owner.asks(),
+                     " answers ", moved.memory_answer);
+      mpi::agree(call_.channel, stuck);
     }
     return left > 0;
   }
 
   [[nodiscard]] bool parks() const {
-    return context_.parameters.parks() &&
-           schedule::parks_in(context_.report.steps + 1,
-                              context_.parameters.options.phased.parking);
+    return call_.parks() && schedule::parks_in(call_.steps + 1, call_.options.phased.parking);
   }
 
-  Context& context_;
+  Call& call_;
   StepParts parts_;
   StepParking parking_;
   Vector<std::uint64_t> words_;  ///< objects that each connection takes
@@ -416,9 +407,8 @@ class StepLoop {
 
 }  // namespace
 
-void run_steps(Context& context, const StepParts& parts, std::uint64_t own, std::uint64_t all,
-               const std::function<void()>& finish) {
-  StepLoop(context, parts).run(own, all, finish);
+void run_steps(Call& call, const StepParts& parts, std::uint64_t own, std::uint64_t all) {
+  StepLoop(call, parts).run(own, all);
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

@@ -4,15 +4,16 @@
 /// Which objects a rank takes in a step: from sizes and limits alone, never from the order in which
 /// anything arrives. Local, but for a Division that asks a root.
 
-#include "division.hpp"
-#include "transport.hpp"
+#include "objects/division.hpp"
+#include "objects/sizes.hpp"
+#include "objects/transport.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::objects {
 
 struct PlannedStep {
   std::uint64_t objects = 0;
@@ -37,7 +38,7 @@ class StepPlanner {
   /// @param sizes         Packed sizes of all imports, by source.
   /// @param object_bytes  What an object costs on top of its size.
   /// @param rank          This one. Ranks behind it are served first when scratch is left over.
-  StepPlanner(Ledger& ledger, std::span<const Peer> sources, std::span<const int> sizes,
+  StepPlanner(Ledger& ledger, std::span<const Peer> sources, const ObjectSizes& sizes,
               std::uint64_t object_bytes, int rank)
       : sources_(sources),
         sizes_(sizes),
@@ -194,9 +195,7 @@ class StepPlanner {
     std::uint64_t cost;
     std::uint64_t packed;
   };
-  [[nodiscard]] std::uint64_t size_of(std::uint64_t object) const {
-    return static_cast<std::uint64_t>(sizes_[object]);
-  }
+  [[nodiscard]] std::uint64_t size_of(std::uint64_t object) const { return sizes_[object]; }
   [[nodiscard]] std::uint64_t cost_of(std::uint64_t object) const {
     return size_of(object) + object_bytes_;
   }
@@ -345,7 +344,7 @@ class StepPlanner {
   }
 
   std::span<const Peer> sources_;
-  std::span<const int> sizes_;
+  ObjectSizes sizes_;
   std::uint64_t object_bytes_;
   int rank_;
   Vector<Flow> flows_;
@@ -362,4 +361,4 @@ class StepPlanner {
   return (step + 1) * own / all > step * own / all;
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

@@ -3,47 +3,37 @@
 
 /// Pure decisions about batches and messages: how scratch is divided, where a batch ends.
 
+#include "objects/sizes.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
-namespace valet::zoltan {
-
-/// Sizes are multiples of 8, so in the list of sizes that a source sends the lowest bit can say
-/// "the last object of its message".
-constexpr int last_of_message = 1;
-[[nodiscard]] constexpr int plain_size(int entry) { return entry & ~7; }
-
-/// Offsets in a batch are ints, as Zoltan's callbacks want them.
-constexpr std::uint64_t largest_batch = 0x7FFFFFF8;
-
-/// Packed bytes of objects.
-[[nodiscard]] inline std::uint64_t sum_of(std::span<const int> sizes) {
-  std::uint64_t sum = 0;
-  for (const int size : sizes) sum += static_cast<std::uint64_t>(plain_size(size));
-  return sum;
-}
+namespace valet::objects {
 
 /// A batch holds as many objects as cost, size and `object_bytes` each, at most `limit`, and at
 /// least one. Returns the place behind its last object.
-[[nodiscard]] inline std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first,
+[[nodiscard]] inline std::uint64_t batch_end(const ObjectSizes& sizes, std::uint64_t first,
                                              std::uint64_t limit, std::uint64_t object_bytes) {
   std::uint64_t cost = 0;
   std::uint64_t end = first;
   while (end < sizes.size()) {
-    cost += static_cast<std::uint64_t>(plain_size(sizes[end])) + object_bytes;
+    cost += sizes[end] + object_bytes;
     if (cost > limit && end > first) break;
     ++end;
   }
   return end;
 }
 
+/// No batch has more than 2 GiB of small objects; where callbacks want offsets as ints, as Zoltan's
+/// do, no object is larger.
+constexpr std::uint64_t largest_batch = 0x7FFFFFF8;
+
 /// A page that the memory of arrivals may take besides, and the least that a node shares.
 constexpr std::uint64_t held_page_bytes = 4096;
 
 /// How the scratch of one rank is divided.
 struct Scratch {
-  std::uint64_t budget = 0;  ///< for data: MIGRATE_MEMORY less what the transport needs
+  std::uint64_t budget = 0;  ///< for data: the budget less what the transport needs
   std::uint64_t batch = 0;   ///< HOLD: limit of a batch
   std::uint64_t chunk = 0;   ///< STEPS: limit of a message. The same on all ranks
   std::uint64_t step = 0;    ///< STEPS: limit of what arrives in a step
@@ -51,7 +41,7 @@ struct Scratch {
 };
 
 struct ScratchWish {
-  std::uint64_t memory = 0;           ///< MIGRATE_MEMORY
+  std::uint64_t memory = 0;           ///< the budget
   std::uint64_t smallest_memory = 0;  ///< on any rank
   std::uint64_t transport = 0;        ///< bytes that do not hold objects
   std::uint64_t exported = 0;         ///< cost of all exports
@@ -103,4 +93,4 @@ inline std::uint64_t hold_batch(std::uint64_t chunk, std::uint64_t destinations)
   return scratch;
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

@@ -4,15 +4,16 @@
 /// The steps of STEPS and of PHASED: in each of them the ranks decide what moves, it moves, and
 /// they agree whether that went well and whether there is more.
 
-#include "step_streams.hpp"
+#include "objects/step_streams.hpp"
+#include <valet/export.hpp>
 
 #include <cstdint>
-#include <functional>
 
-namespace valet::zoltan {
+namespace valet::objects {
 
 /// What one rank's steps work on; the caller's.
 struct StepParts {
+  Owner& owner;
   StepPlanner& planner;
   Division& division;
   StepSender& sender;
@@ -23,12 +24,11 @@ struct StepParts {
   bool sources_offer = false;      ///< they cannot send everything from the start
 };
 
-/// All steps. Collective. @throws Error on all ranks alike.
-/// @param all     The number of steps; 0: until everything has moved, one at least.
-/// @param own     Those of them in which this rank takes something.
-/// @param finish  Called when all of a step has arrived everywhere; may set the sender's
-///                diagnostic.
-void run_steps(Context& context, const StepParts& parts, std::uint64_t own, std::uint64_t all,
-               const std::function<void()>& finish);
+/// All steps. Collective. @throws Error on all ranks alike. What the last Owner::finish_step()
+/// found is the sender's diagnostic; the ranks have not agreed on it.
+/// @param all  The number of steps; 0: until everything has moved, one at least.
+/// @param own  Those of them in which this rank takes something.
+VALET_EXPORT void run_steps(Call& call, const StepParts& parts, std::uint64_t own,
+                            std::uint64_t all);
 
-}  // namespace valet::zoltan
+}  // namespace valet::objects

@@ -3,11 +3,11 @@
 // The checksums of MIGRATE_VERIFY must be able to fail: for a byte that changed, for objects that
 // changed places, for objects and whole sources that are missing or too many.
 
-#include "dropin/checksums.hpp"
+#include "objects/checksums.hpp"
 
 #include "test_comm.hpp"
 
-namespace valet::zoltan {
+namespace valet::objects {
 namespace {
 
 using namespace valet::test;
@@ -112,4 +112,4 @@ TEST(Checksums, FindSourcesThatPackedNothing) {
 }
 
 }  // namespace
-}  // namespace valet::zoltan
+}  // namespace valet::objects
