@@ -54,6 +54,18 @@ struct Call {
   }
 };
 
+/// What the budget has to hold besides packed objects.
+/// @param in_steps  Whether everything moves in steps, whatever the method.
+[[nodiscard]] inline std::uint64_t transport_bytes(const Call& call, std::uint64_t peers,
+                                                   bool in_steps) {
+  // Requests and cursors for each peer, and what does not depend on them.
+  const std::uint64_t fixed = call.has_phases() ? 10240 : 4096;
+  const std::uint64_t per_peer = call.has_phases() || in_steps ? 448 : 320;
+  // What waits on its way may come from all ranks, and go to all.
+  if (call.parks()) peers = 2 * static_cast<std::uint64_t>(call.channel.size());
+  return fixed + per_peer * peers + call.matrix_bytes();
+}
+
 /// Whoever owns the objects. All functions are local and return what went wrong, of which the ranks
 /// learn at the end of a step: until then the others get what they wait for.
 class Owner {

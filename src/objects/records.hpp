@@ -4,6 +4,8 @@
 /// What ranks tell each other of every object before it moves: ids, sizes, parts.
 
 #include "objects/transport.hpp"
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +20,21 @@ struct SortedObjects {
   /// The places of the objects in the list, sorted by rank; empty where the list is.
   std::span<const std::uint32_t> order;
 };
+
+/// The objects of a list by the rank at their other end.
+struct RankOrder {
+  explicit RankOrder(Ledger& ledger) : peers(ledger) {}
+
+  Vector<Peer> peers;          ///< ascending, with their numbers of objects
+  Array<std::uint32_t> order;  ///< places in the list, by rank; none where the list has them so
+  bool grouped = true;         ///< the list has them by ascending rank
+  bool blocked = true;         ///< those of each rank stand together, in whatever order
+};
+
+/// Orders them; those of a rank keep the order of the list. @throws std::bad_alloc. Local.
+/// @param without  A rank whose objects are left out; none: -1.
+[[nodiscard]] VALET_EXPORT RankOrder order_by_rank(Ledger& ledger, std::span<const int> ranks,
+                                                   int without = -1);
 
 /// Records of one size, one for every object.
 struct RecordColumn {

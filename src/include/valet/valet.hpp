@@ -13,6 +13,7 @@
 #include <valet/intersect.hpp>
 #include <valet/log.hpp>
 #include <valet/object_layout.hpp>
+#include <valet/objects.hpp>
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 #include <valet/progress.hpp>

@@ -171,31 +171,6 @@ class ObjectList {
   Array<int> own_procs_, own_parts_;
 };
 
-/// Ranks with their numbers of objects, ascending; and whether the list has them so.
-inline void count_peers(Ledger& ledger, ObjectList& list) {
-  Vector<Peer>& peers = list.peers;
-  std::size_t last = 0;
-  for (std::uint64_t k = 0; k < list.count; ++k) {
-    const int rank = list.procs[k];
-    if (k > 0 && rank < list.procs[k - 1]) list.grouped = false;
-    if (last >= peers.size() || peers[last].rank != rank) {
-      last = list.peer_of(rank);
-      if (last == peers.size() || peers[last].rank != rank)
-        peers.insert(peers.begin() + static_cast<std::ptrdiff_t>(last), Peer{rank, 0});
-      else
-        list.blocked = false;
-    }
-    ++peers[last].count;
-  }
-  if (list.grouped) return;
-  // A counting sort keeps the order of the list among the objects of a rank.
-  Vector<std::uint64_t> next(peers.size(), ledger);
-  for (std::size_t p = 1; p < peers.size(); ++p) next[p] = next[p - 1] + peers[p - 1].count;
-  list.order = Array<std::uint32_t>(ledger, list.count);
-  for (std::uint64_t k = 0; k < list.count; ++k)
-    list.order[next[list.peer_of(list.procs[k])]++] = static_cast<std::uint32_t>(k);
-}
-
 /// The objects of a list that migrate: all, or those that change their rank. Local.
 /// @throws std::bad_alloc.
 [[nodiscard]] inline ObjectList migrating(Ledger& ledger, const MigrationList& list,
@@ -220,7 +195,12 @@ inline void count_peers(Ledger& ledger, ObjectList& list) {
                  list.parts != nullptr ? list.parts[k] : 0);
     }
   }
-  count_peers(ledger, result);
+  objects::RankOrder found =
+      objects::order_by_rank(ledger, {result.procs, static_cast<std::size_t>(result.count)});
+  result.peers = std::move(found.peers);
+  result.order = std::move(found.order);
+  result.grouped = found.grouped;
+  result.blocked = found.blocked;
   return result;
 }
 

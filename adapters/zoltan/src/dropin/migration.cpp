@@ -119,15 +119,8 @@ class Migration {
   }
 
   [[nodiscard]] std::uint64_t transport_bytes() const {
-    const bool phased = call_.has_phases();
-    // Requests and cursors for each peer, and what does not depend on them.
-    const std::uint64_t fixed = phased ? 10240 : 4096;
-    const std::uint64_t per_peer =
-        phased || parameters_.callbacks == CallbackMode::steps ? 448 : 320;
-    // What waits on its way may come from all ranks, and go to all.
-    const std::uint64_t peers = call_.parks() ? 2 * static_cast<std::uint64_t>(channel_.size())
-                                              : exports_.peers.size() + imports_.sources.size();
-    return fixed + per_peer * peers + call_.matrix_bytes();
+    return objects::transport_bytes(call_, exports_.peers.size() + imports_.sources.size(),
+                                    parameters_.callbacks == CallbackMode::steps);
   }
 
   std::optional<Diagnostic> look_at_input() {
