@@ -28,6 +28,7 @@ struct Demand {
   std::uint64_t expected = 0;            ///< everything that is still to arrive
   std::span<const std::uint64_t> ready;  ///< per source: what it can send now
   std::span<const std::uint64_t> all;    ///< per source: what it ever had to send
+  std::span<const std::uint64_t> left;   ///< per source: what it still has
 };
 
 class Division {
@@ -42,6 +43,10 @@ class Division {
   /// its share, and of no other source. Otherwise shares are limits, and what is left of the memory
   /// goes to whoever fits.
   [[nodiscard]] virtual bool one_source() const { return false; }
+  /// Where ranks have schedules: the stage of this rank's next action, and that of the rank that is
+  /// furthest behind, once agreed on after a step. Alike on all ranks.
+  [[nodiscard]] virtual std::uint64_t stage() const { return 0; }
+  virtual void set_stage(std::uint64_t /*least*/) {}
   /// Nobody took anything in the last step. Whether the next can be better; alike on all ranks.
   [[nodiscard]] virtual bool stalled() { return false; }
 };

@@ -91,19 +91,20 @@ class CentralDivision final : public Division {
   Vector<std::uint64_t> all_, credited_;
 };
 
-/// CYCLIC: in every step rank 0 searches what can be sent depth first for cycles and shifts (Siegel
-/// and Siegel, "MADRE: The Memory-Aware Data Redistribution Engine", section 3.2), and those that
-/// can begin at once are the step: a rank takes from one source and sends to one destination at
-/// most.
+/// CYCLIC: rank 0 searches the matrix of all transfers depth first for cycles and shifts (Siegel
+/// and Siegel, "MADRE: The Memory-Aware Data Redistribution Engine", section 3.2), once, and sends
+/// every rank its actions. In each step a rank takes from one source and sends to one destination
+/// at most.
 ///
-/// What differs: steps end on all ranks together, because mid may communicate; objects have
-/// different sizes, so a rank takes whole ones until it has what its cycle or shift moves, or is
-/// full, and the root searches again in the matrix that this left. As it never counts on what a
-/// cycle moves, no rank is left with a schedule that it cannot carry out. When the ranks of all
-/// cycles and shifts can take nothing (the memory callback says so), all ranks take what they can,
-/// first fit, for a step.
+/// What differs: steps end on all ranks together, because the application may communicate between
+/// them, so all actions of a stage are over before those of the next begin. Objects have different
+/// sizes: a rank takes whole ones until it has what its cycle or shift moves, or is full, which
+/// makes a stage several steps; what it took too much of counts for the next action with this
+/// source. Where no rank can take anything of its source (the application has no memory, or objects
+/// of other destinations are packed), all ranks take what they can, first fit, for a step. They end
+/// like that where a rank is in more cycles than it has room for actions.
 ///
-/// Memory: 16 bytes for each source; on the root MatrixRoom::cyclic_bytes() and 64 bytes for each
+/// Memory: 32 bytes for each source; on the root MatrixRoom::cyclic_bytes() and 64 bytes for each
 /// rank.
 class CyclicDivision final : public Division, private schedule::CyclicLink {
  public:
@@ -119,25 +120,27 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
         edges_(ledger),
         first_edge_(ledger, counts_.size() + 1),
         scheduler_(ledger, counts_.size()) {
-    own_.reserve(2 * sources.size());
-    all_.reserve(2 * std::max<std::size_t>(room.pairs, counts_.size()));
+    own_.reserve(action_words * sources.size());
+    all_.reserve(action_words * room.pairs);
     edges_.reserve(room.pairs);
   }
 
-  /// Collective: on all ranks, those that want nothing included.
+  /// Collective the first time: on all ranks, those that want nothing included.
   void divide(const Demand& demand, std::span<std::uint64_t> shares) override {
-    one_source_ = !stalled_;
+    if (!is_scheduled_) make_schedule(demand);
+    is_scheduled_ = true;
+    demand_ = demand;
+    one_source_ = !stalled_ && stage_ != no_stage;
     stalled_ = false;
     if (!one_source_) {
       schedule::ReceiverRandom unused(0, 0);
       schedule::apportion(Heuristic::first_fit, {demand.ready, demand.limit, 0}, unused, shares);
       return;
     }
-    gather(demand);
-    search();
     std::fill(shares.begin(), shares.end(), std::uint64_t{0});
-    for (std::size_t s = 0; s < sources_.size() && !own_.empty(); ++s)
-      if (static_cast<std::uint64_t>(sources_[s].rank) == own_[0]) shares[s] = own_[1];
+    if (stage() != stage_) return;
+    const Action action = next_action();
+    shares[action.source] = action.until - taken(action.source);
   }
 
   [[nodiscard]] bool one_source() const override { return one_source_; }
@@ -147,36 +150,84 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
     return stalled_;
   }
 
+  [[nodiscard]] std::uint64_t stage() const override {
+    while (next_ < own_.size()) {
+      const Action action = next_action();
+      if (taken(action.source) < action.until) return action.stage;
+      next_ += action_words;
+    }
+    return no_stage;
+  }
+  void set_stage(std::uint64_t least) override { stage_ = least; }
+
  private:
+  static constexpr std::uint64_t no_stage = std::uint64_t{1} << 32;  ///< all actions are over
+  static constexpr std::size_t action_words = 2;
+
+  /// What a rank takes from a source until its stage is over.
+  struct Action {
+    std::uint64_t stage = 0;
+    std::size_t source = 0;   ///< among all
+    std::uint64_t until = 0;  ///< so much of all that the source has
+  };
+  [[nodiscard]] Action next_action() const {
+    return {own_[next_] >> 32, own_[next_] & 0xffffffffU, own_[next_ + 1]};
+  }
+  [[nodiscard]] std::uint64_t taken(std::size_t source) const {
+    return demand_.all[source] - demand_.left[source];
+  }
+
   schedule::Edge next_edge(std::uint32_t rank) override {
     const schedule::TransferEntry& edge = edges_[first_edge_[rank]++];
     return {edge.destination, edge.blocks};
   }
-  /// What can begin at once is kept: two words for each rank that receives, in the order of the
-  /// ranks.
   void schedule(std::uint32_t rank, const schedule::Action& action) override {
-    if (action.step > 0 || action.source == schedule::no_rank) return;
-    const std::size_t at = 2 * std::size_t{rank};
-    counts_[rank] = 2;
-    all_[at] = action.source;
+    if (action.source == schedule::no_rank || room_[rank].used == room_[rank].words) return;
+    const std::size_t at = room_[rank].first + room_[rank].used;
+    room_[rank].used += action_words;
+    all_[at] = std::uint64_t{action.step} << 32 | action.source;
     all_[at + 1] = action.blocks;
+  }
+
+  /// Collective.
+  void make_schedule(const Demand& demand) {
+    gather(demand);
+    search();
+    std::size_t kept = 0;
+    for (std::size_t rank = 0; rank < counts_.size(); ++rank) {
+      counts_[rank] = static_cast<int>(room_[rank].used);
+      for (std::size_t k = 0; k < room_[rank].used; ++k) all_[kept++] = all_[room_[rank].first + k];
+    }
+    mpi::scatter_lists(channel_, all_, {counts_.data(), counts_.size()}, own_, ledger_);
+    // From here on sources are numbers, and amounts are sums.
+    Vector<std::uint64_t> sums(sources_.size(), 0, ledger_);
+    for (std::size_t k = 0; k < own_.size(); k += action_words) {
+      const auto rank = static_cast<int>(own_[k] & 0xffffffffU);
+      const std::size_t source = plan::flow_from(sources_, rank);
+      own_[k] = own_[k] >> 32 << 32 | source;
+      own_[k + 1] = sums[source] += own_[k + 1];
+    }
   }
 
   /// The columns of all ranks, as rows.
   void gather(const Demand& demand) {
-    own_.clear();
     for (std::size_t s = 0; s < sources_.size(); ++s) {
-      if (demand.ready[s] == 0) continue;
+      if (demand.left[s] == 0) continue;
       own_.push_back(static_cast<std::uint64_t>(sources_[s].rank));
-      own_.push_back(demand.ready[s]);
+      own_.push_back(demand.left[s]);
     }
     mpi::gather_lists(channel_, own_, std::span<int>(counts_.data(), counts_.size()), all_,
                       ledger_);
-    edges_.clear();
-    std::size_t at = 0;
-    for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
+    own_.clear();
+    room_ = Array<Room>(ledger_, counts_.size());
+    std::size_t at = 0, words = 0;
+    for (std::uint32_t rank = 0; rank < counts_.size(); ++rank) {
+      room_[rank] = {words, static_cast<std::size_t>(counts_[rank]), 0};
+      words += room_[rank].words;
       for (int k = 0; k < counts_[rank]; k += 2, at += 2)
         edges_.push_back({static_cast<std::uint32_t>(all_[at]), rank, all_[at + 1]});
+    }
+    all_.resize(words);
     const auto ranks = static_cast<std::uint32_t>(counts_.size());
     std::ranges::sort(edges_, {}, [&](const schedule::TransferEntry& each) {
       const std::uint32_t place = edge_order_ == EdgeOrder::ascending
@@ -186,33 +237,33 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
     });
   }
 
-  /// Finds what can begin at once, and sends every rank its part.
   void search() {
-    all_.resize(2 * counts_.size());
-    std::fill(counts_.begin(), counts_.end(), 0);
-    std::fill(first_edge_.begin(), first_edge_.end(), 0);
+    std::fill(first_edge_.begin(), first_edge_.end(), 0U);
     for (const schedule::TransferEntry& edge : edges_) ++first_edge_[edge.source + 1];
     for (std::uint32_t rank = 0; rank < counts_.size(); ++rank) {
       scheduler_.set(rank, {.edges = first_edge_[rank + 1], .free = schedule::most_blocks});
       first_edge_[rank + 1] += first_edge_[rank];
     }
     scheduler_.run(*this);
-    std::size_t kept = 0;
-    for (std::size_t rank = 0; rank < counts_.size(); ++rank)
-      for (int k = 0; k < counts_[rank]; ++k)
-        all_[kept++] = all_[2 * rank + static_cast<std::size_t>(k)];
-    mpi::scatter_lists(channel_, all_, {counts_.data(), counts_.size()}, own_, ledger_);
   }
 
   const mpi::Channel& channel_;
   Ledger& ledger_;
   std::span<const Peer> sources_;
   EdgeOrder edge_order_;
-  bool one_source_ = true;  ///< this step's
-  bool stalled_ = false;    ///< the last step brought nobody anything
-  Vector<std::uint64_t> own_;
+  Demand demand_;  ///< of the step at hand
+  bool is_scheduled_ = false;
+  bool one_source_ = true;        ///< this step's
+  bool stalled_ = false;          ///< the last step brought nobody anything
+  std::uint64_t stage_ = 0;       ///< of the rank that is furthest behind
+  Vector<std::uint64_t> own_;     ///< actions
+  mutable std::size_t next_ = 0;  ///< behind what is over
   // On the root.
+  struct Room {
+    std::size_t first = 0, words = 0, used = 0;
+  };
   Array<int> counts_;
+  Array<Room> room_;  ///< for the actions of each rank
   Vector<std::uint64_t> all_;
   Vector<schedule::TransferEntry> edges_;  ///< by source, then as edge_order_ has it
   Array<std::uint32_t> first_edge_;        ///< for each rank

@@ -376,7 +376,10 @@ class StepLoop {
     mpi::Agreement agreement;
     agreement.largest(left);
     agreement.largest(has_moved);
+    std::uint64_t stage = parts_.division.stage();
+    agreement.least(stage);
     agreement.run(call_.channel, parts_.sender.diagnostic);
+    parts_.division.set_stage(stage);
     const bool could_park = !call_.parks() || parks();
     const std::uint64_t step = ++call_.steps;
     if (all > 0) return step < all;

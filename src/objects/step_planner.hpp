@@ -47,6 +47,7 @@ class StepPlanner {
         flows_(ledger),
         connections_(sources.begin(), sources.end(), ledger),
         all_(sources.size(), ledger),
+        left_(sources.size(), ledger),
         ready_(sources.size(), ledger),
         shares_(sources.size(), ledger),
         parcels_(ledger),
@@ -93,7 +94,7 @@ class StepPlanner {
     flow.objects_ready -= objects;
     flows_[to].objects_left += objects;
     flows_[to].objects_ready += objects;
-    for (Vector<std::uint64_t>* costs : {&all_, &ready_}) {
+    for (Vector<std::uint64_t>* costs : {&all_, &left_, &ready_}) {
       (*costs)[from] -= cost;
       (*costs)[to] += cost;
     }
@@ -106,7 +107,7 @@ class StepPlanner {
   PlannedStep plan(Division& division, std::uint64_t limit, std::uint64_t packed_limit) {
     skip();
     PlannedStep step;
-    division.divide({std::min(limit, packed_limit), cost_left_, ready_, all_}, shares_);
+    division.divide({std::min(limit, packed_limit), cost_left_, ready_, all_, left_}, shares_);
     if (objects_left_ == 0) return step;
     Room room{limit, packed_limit};
     const bool one_source = division.one_source();
@@ -221,7 +222,7 @@ class StepPlanner {
     const auto at = static_cast<std::ptrdiff_t>(f);
     flows_.insert(flows_.begin() + at, Flow{});
     connections_.insert(connections_.begin() + at, Peer{rank, 0});
-    for (Vector<std::uint64_t>* costs : {&all_, &ready_, &shares_})
+    for (Vector<std::uint64_t>* costs : {&all_, &left_, &ready_, &shares_})
       costs->insert(costs->begin() + at, 0);
     return f;
   }
@@ -265,6 +266,7 @@ class StepPlanner {
     --flow.objects_ready;
     ++flow.credited;
     ready_[f] -= cost;
+    left_[f] -= cost;
     cost_left_ -= cost;
     --objects_left_;
     ++step.objects;
@@ -337,7 +339,7 @@ class StepPlanner {
         all_[s] += cost_of(object);
         offset += size_of(object);
       }
-      ready_[s] = all_[s];
+      ready_[s] = left_[s] = all_[s];
       cost_left_ += all_[s];
       objects_left_ += sources_[s].count;
     }
@@ -348,8 +350,8 @@ class StepPlanner {
   std::uint64_t object_bytes_;
   int rank_;
   Vector<Flow> flows_;
-  Vector<Peer> connections_;                    ///< one for each flow
-  Vector<std::uint64_t> all_, ready_, shares_;  ///< costs of each flow
+  Vector<Peer> connections_;                           ///< one for each flow
+  Vector<std::uint64_t> all_, left_, ready_, shares_;  ///< costs of each flow
   Vector<Parcel> parcels_;  ///< by peer, then in the order in which they came there
   Vector<StepRange> ranges_;
   std::uint64_t objects_left_ = 0;
