@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <default|returns|dies|dies_writing> <n>: a migration, one of blocks of different
-// sizes and an all-to-all in which the n-th call of MPI on rank 1 fails, as a call on a broken
-// network would: MPI tells the error handler of the call's communicator, and where that returns the
-// call returns its code. With "dies" it is rank n % 2, and it is killed there, while files are open
-// in the working directory; with "dies_writing" when it writes to one of those for the n-th time.
-// What should come of it, see mpi_test.cpp and kill_test.cpp.
+// mpi_program <default|returns|dies|dies_writing> <n> [cells|lists]: a migration, one of blocks of
+// different sizes and an all-to-all, or partitions of objects attached to Zoltan, in which Valet's
+// n-th call of MPI on rank 1 fails, as a call on a broken network would: MPI tells the error
+// handler of the call's communicator, and where that returns the call returns its code. With "dies"
+// it is rank n % 2, and it is killed there, while files are open in the working directory; with
+// "dies_writing" when it writes to one of those for the n-th time. What should come of it, see
+// mpi_test.cpp and kill_test.cpp.
 
+#include "calls_of_valet.hpp"
+#ifdef VALET_FAULTS_ZOLTAN
+#include "attached_faults.hpp"
+#endif
 #include <valet/valet.hpp>
 
 #include <mpi.h>
@@ -30,6 +35,7 @@ MPI_Comm last_comm = MPI_COMM_NULL;    ///< that something was posted on
 MPI_Comm application = MPI_COMM_NULL;  ///< what Valet is given
 int times_told = 0;
 bool dies = false, dies_writing = false;
+bool is_attached = false;  ///< Zoltan's duplicate of the communicator is what Valet is given
 
 bool fails_now() { return calls_left > 0 && --calls_left == 0; }
 
@@ -40,7 +46,7 @@ int fail(MPI_Comm comm) {
 }
 
 void tell(MPI_Comm* comm, int*, ...) {
-  if (*comm == application) ++times_told;
+  if (is_attached || *comm == application) ++times_told;
 }
 
 /// Blocks of different sizes with a row each, dealt to the ranks one by one.
@@ -61,12 +67,30 @@ void migrate_ragged(valet::Options options, int size) {
       ranks, options));
 }
 
+/// Blocks in an array, dealt likewise, the others, and all to all.
+void move_blocks(const valet::Options& options, const valet::AlltoallOptions& alltoall, int size) {
+  const std::uint64_t blocks = dies ? 3000 : 300;
+  std::vector<double> data(blocks + 60);
+  std::vector<int> ranks(blocks);
+  for (std::size_t k = 0; k < blocks; ++k) ranks[k] = static_cast<int>(k) % size;
+  static_cast<void>(valet::migrate(application,
+                                   valet::BlockStorage{valet::field(data.data(), data.size())},
+                                   blocks, ranks, options));
+  migrate_ragged(options, size);
+  const std::vector<std::int64_t> counts(static_cast<std::size_t>(size), 50);
+  static_cast<void>(valet::alltoallv_in_place(
+      application, {data.data(), data.size() * sizeof(double), sizeof(double)}, counts, {},
+      alltoall));
+}
+
 }  // namespace
 
-#define VALET_FAILS(Name, parameters, arguments, comm)                          \
-  extern "C" __attribute__((visibility("default"))) int MPI_##Name parameters { \
-    last_comm = comm;                                                           \
-    return !dies_writing && fails_now() ? fail(comm) : PMPI_##Name arguments;   \
+#define VALET_FAILS(Name, parameters, arguments, comm)                       \
+  extern "C" VALET_INTERPOSED int MPI_##Name parameters {                    \
+    if (dies_writing || !valet::test::is_valet(__builtin_return_address(0))) \
+      return PMPI_##Name arguments;                                          \
+    last_comm = comm;                                                        \
+    return fails_now() ? fail(comm) : PMPI_##Name arguments;                 \
   }
 
 VALET_FAILS(Isend,
@@ -93,6 +117,10 @@ VALET_FAILS(Alltoall,
 VALET_FAILS(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm),
             (data, count, type, root, comm), comm)
 VALET_FAILS(Exscan,
+            (const void* sent, void* received, int count, MPI_Datatype type, MPI_Op operation,
+             MPI_Comm comm),
+            (sent, received, count, type, operation, comm), comm)
+VALET_FAILS(Reduce_scatter_block,
             (const void* sent, void* received, int count, MPI_Datatype type, MPI_Op operation,
              MPI_Comm comm),
             (sent, received, count, type, operation, comm), comm)
@@ -129,10 +157,7 @@ int main(int argc, char** argv) {
     MPI_Comm_create_errhandler(tell, &handler);
     MPI_Comm_set_errhandler(application, handler);
   }
-  const std::uint64_t blocks = dies ? 3000 : 300;
-  std::vector<double> data(blocks + 60);
-  std::vector<int> ranks(blocks);
-  for (std::size_t k = 0; k < blocks; ++k) ranks[k] = static_cast<int>(k) % size;
+  is_attached = argc > 3;
   valet::Options options;
   options.method = valet::Method::stream;
   options.budget_bytes = 200;
@@ -148,14 +173,14 @@ int main(int argc, char** argv) {
   const int failing = dies ? call % 2 : 1;
   if (rank == failing) calls_left = call;
   try {
-    static_cast<void>(valet::migrate(application,
-                                     valet::BlockStorage{valet::field(data.data(), data.size())},
-                                     blocks, ranks, options));
-    migrate_ragged(options, size);
-    const std::vector<std::int64_t> counts(static_cast<std::size_t>(size), 50);
-    static_cast<void>(valet::alltoallv_in_place(
-        application, {data.data(), data.size() * sizeof(double), sizeof(double)}, counts, {},
-        alltoall));
+    if (is_attached) {
+#ifdef VALET_FAULTS_ZOLTAN
+      if (valet::test::move_attached(application, std::string(argv[3]) == "lists") != ZOLTAN_OK)
+        throw valet::Error(valet::ErrorCode::mpi_failure, "returned as a code of Zoltan's");
+#endif
+    } else {
+      move_blocks(options, alltoall, size);
+    }
   } catch (const valet::Error& error) {
     std::printf("rank %d was told %d times, then %s\n", rank, times_told, error.what());
     std::fflush(stdout);

@@ -20,20 +20,20 @@ using namespace valet::zoltan;
 
 namespace {
 
-/// Turns what `action` throws, the same on all ranks, into a code and prints it.
+/// Turns what `action` throws into a code and prints it: once, unless MPI has failed on this rank.
 template <class Action>
 int as_code(AttachedState& state, const char* function, Action&& action) {
   try {
     action();
     return ZOLTAN_OK;
   } catch (const std::exception& error) {
-    if (state.channel)
+    const auto* const ours = dynamic_cast<const valet::Error*>(&error);
+    const valet::ErrorCode code = ours == nullptr ? valet::ErrorCode::internal : ours->code();
+    if (state.channel && code != valet::ErrorCode::mpi_failure)
       print_error_once(*state.channel, function, error.what());
     else
       print_error(rank_in_world(), function, error.what());
-    const auto* const ours = dynamic_cast<const valet::Error*>(&error);
-    return ours != nullptr && ours->code() == valet::ErrorCode::out_of_memory ? ZOLTAN_MEMERR
-                                                                              : ZOLTAN_FATAL;
+    return code == valet::ErrorCode::out_of_memory ? ZOLTAN_MEMERR : ZOLTAN_FATAL;
   }
 }
 
