@@ -36,7 +36,7 @@ static void add_up(uint64_t count, long long sums[4]) {
 }
 
 /* Partitions, and tells what that took. Returns the bytes that Valet promises; 0 after an error. */
-static uint64_t step(Valet_Attached* attached, const char* method, int is_told) {
+static uint64_t step(Valet_Attached* attached, int is_told) {
   Valet_Rebalance_result result = Valet_Rebalance_result_default();
   Valet_Report report = Valet_Report_default(), all = Valet_Report_default();
   const int code = Valet_Attached_partition(attached, NULL, NULL);
@@ -47,9 +47,8 @@ static uint64_t step(Valet_Attached* attached, const char* method, int is_told) 
   MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
   const uint64_t promised = all.budget_bytes + 65536 + 256 * (uint64_t)(all.ranks - 1) + 12 * slots;
   if (is_told)
-    printf("%s by %s: layout %d, %d segments, %d KiB of %d KiB\n  %s\n", method, all.method,
-           all.plan_from_layout, (int)all.segments, (int)(peak >> 10), (int)(promised >> 10),
-           all.reason);
+    printf("  by %s: ASPEN's segments %d, peak %d of %d KiB. %s\n", all.method, (int)all.segments,
+           (int)(peak >> 10), (int)(promised >> 10), all.reason);
   return code == VALET_SUCCESS && peak <= promised ? promised : 0;
 }
 
@@ -81,8 +80,9 @@ int main(int argc, char** argv) {
     FILE* const file = fopen(argc > 1 ? argv[1] : "one_door.txt", "r");
     while (file != NULL && fscanf(file, "%63s %63s", name, value) == 2) {
       wrong += Zoltan_Set_Param(zoltan, name, value) != ZOLTAN_OK;
+      if (pass == 1 && rank == 0) printf("%s %s\n", name, value);
       if (strcmp(name, "LB_METHOD") != 0) continue;
-      promised = step(attached, value, pass == 1 && rank == 0);
+      promised = step(attached, pass == 1 && rank == 0);
       add_up(Valet_Attached_count(attached), after);
       wrong += promised == 0 || memcmp(before, after, sizeof before) != 0;
     }

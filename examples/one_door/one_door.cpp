@@ -16,8 +16,7 @@
 namespace {
 
 /// Partitions, and tells what that took. @return The bytes that Valet promises; 0 after an error.
-std::uint64_t step(Zoltan_Struct* zoltan, const valet::zoltan::Attached& attached,
-                   const std::string& method, bool is_told) {
+std::uint64_t step(Zoltan_Struct* zoltan, const valet::zoltan::Attached& attached, bool is_told) {
   int n[5], *lists[4];  // RETURN_LISTS NONE
   ZOLTAN_ID_PTR ids[4];
   const int code =
@@ -29,9 +28,8 @@ std::uint64_t step(Zoltan_Struct* zoltan, const valet::zoltan::Attached& attache
   const auto neighbours = static_cast<std::uint64_t>(all.ranks - 1);
   const std::uint64_t promised = all.budget_bytes + 65536 + 256 * neighbours + 12 * slots;
   if (is_told)
-    std::cout << method << " by " << all.method << ": layout " << all.plan_from_layout << ", "
-              << all.segments << " segments, " << peak / 1024 << " KiB of " << promised / 1024
-              << " KiB\n  " << all.reason() << '\n';
+    std::cout << "  by " << all.method << ": ASPEN's segments " << all.segments << ", peak "
+              << peak / 1024 << " of " << promised / 1024 << " KiB. " << all.reason() << '\n';
   return code == ZOLTAN_OK && peak <= promised ? promised : 0;
 }
 
@@ -54,8 +52,9 @@ int run(int argc, char** argv, bool prints) {
     std::ifstream file(path);
     for (std::string name, value; file >> name >> value;) {
       wrong += Zoltan_Set_Param(zoltan, name.c_str(), value.c_str()) != ZOLTAN_OK;
+      if (pass == 1 && prints) std::cout << name << ' ' << value << '\n';
       if (name != "LB_METHOD") continue;
-      promised = step(zoltan, attached, value, pass == 1 && prints);
+      promised = step(zoltan, attached, pass == 1 && prints);
       wrong += sums_of(particles, attached.count()) != before || promised == 0;
     }
     wrong += promised == 0;  // no method in the file

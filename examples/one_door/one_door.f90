@@ -21,7 +21,6 @@ program one_door
   integer(c_int64_t) :: s, before(4), promised
   character(256) :: path, name, value
   type(c_ptr) :: zoltan, storage, attached
-  type(Valet_Numbers) :: place, weight
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   allocate (position(3, slots), velocity(3, slots), work(slots), id(slots))
@@ -39,16 +38,17 @@ program one_door
   code = Valet_Storage_add_field(storage, c_loc(work), slots, 8_8, 8_8, 'work')
   code = Valet_Storage_add_field(storage, c_loc(id), slots, 4_8, 4_8, 'id')
   wrong = Valet_Zoltan_attach(zoltan, each, storage, attached=attached)
-  place = Valet_Numbers(c_loc(position), VALET_NUMBERS_DOUBLE, 3, 0, slots)
-  weight = Valet_Numbers(c_loc(work), VALET_NUMBERS_DOUBLE, 1, 0, slots)
-  wrong = wrong + Valet_Attached_coordinates(attached, place)
-  wrong = wrong + Valet_Attached_weights(attached, weight)
+  wrong = wrong + Valet_Attached_coordinates( &
+    attached, Valet_Numbers(c_loc(position), VALET_NUMBERS_DOUBLE, 3, 0, slots))
+  wrong = wrong + Valet_Attached_weights( &
+    attached, Valet_Numbers(c_loc(work), VALET_NUMBERS_DOUBLE, 1, 0, slots))
   call get_command_argument(1, path)
   do pass = 0, 1
     open (newunit=unit, file=path, status='old', action='read')
     read (unit, *, iostat=status) name, value
     do while (status == 0)
       wrong = wrong + Valet_Set_Param(zoltan, name, value)
+      if (pass == 1 .and. rank == 0) print '(3a)', trim(name), ' ', trim(value)
       if (name == 'LB_METHOD') call step()
       read (unit, *, iostat=status) name, value
     end do
@@ -90,9 +90,9 @@ contains
     peak = max(result%partition_extra_bytes, all%peak_extra_bytes)
     call MPI_Allreduce(MPI_IN_PLACE, peak, 1, MPI_INTEGER8, MPI_MAX, MPI_COMM_WORLD, ierror)
     promised = all%budget_bytes + 65536 + 256*(all%ranks - 1) + 12*slots
-    if (pass == 1 .and. rank == 0) print '(4a, 2(i0, a), 2(i0, a), /, 2a)', trim(value), ' by ', &
-      Valet_String(all%method), ': layout ', all%plan_from_layout, ', ', all%segments, &
-      ' segments, ', peak/1024, ' KiB of ', promised/1024, ' KiB', '  ', Valet_String(all%reason)
+    if (pass == 1 .and. rank == 0) print '(3a, 3(i0, a), a)', '  by ', Valet_String(all%method), &
+      ": ASPEN's segments ", all%segments, ', peak ', peak/1024, ' of ', promised/1024, ' KiB. ', &
+      Valet_String(all%reason)
     after = sums(Valet_Attached_count(attached))
     if (peak > promised .or. any(after /= before)) wrong = wrong + 1
   end subroutine
