@@ -6,6 +6,7 @@
 /// therefore allocated where the ranks can agree that it failed. For all else - a list of a few
 /// neighbours, the text of an error - memory is held back, and given up when nothing else is left.
 
+#include "base/diagnose.hpp"
 #include "base/promise.hpp"
 #include <valet/error.hpp>
 #include <valet/export.hpp>
@@ -66,12 +67,12 @@ template <class Step, class Failed>
   }
   return std::forward<Failed>(failed)();
 }
-/// The same where all that is to be said is a text.
-template <class Step>
-[[nodiscard]] std::optional<Diagnostic> unless_out_of_memory(Step&& step, const char* text) {
-  return unless_out_of_memory(std::forward<Step>(step), [text] {
-    return Diagnostic{ErrorCode::out_of_memory, text};
-  });
+/// The same where all that is to be said is a text, of which numbers may be a part.
+template <class Step, class... Parts>
+[[nodiscard]] std::optional<Diagnostic> unless_out_of_memory(Step&& step, const char* text,
+                                                             const Parts&... parts) {
+  return unless_out_of_memory(std::forward<Step>(step),
+                              [&] { return diagnose(ErrorCode::out_of_memory, text, parts...); });
 }
 
 }  // namespace valet::detail

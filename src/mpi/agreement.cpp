@@ -124,6 +124,13 @@ void agree(const Channel& channel, const std::optional<Diagnostic>& mine, std::u
   agreement.run(channel, mine);
 }
 
+bool on_some_rank(const Channel& channel, bool here, const std::optional<Diagnostic>& mine) {
+  Agreement agreement;
+  agreement.largest(here);
+  agreement.run(channel, mine);
+  return here;
+}
+
 Borrowing::Borrowing(Channel& channel) : channel_(channel) {
   if (channel.is_planning())
     most_ = least_ = static_cast<std::int64_t>(channel.free_communicators());

@@ -192,6 +192,11 @@ constexpr const char* at_least_enough = "at least {enough}, which is enough for 
 VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine,
                         std::uint64_t enough = 0);
 
+/// Whether it is so on some rank. Collective; one reduction.
+/// @param mine  As for Agreement::run().
+[[nodiscard]] VALET_EXPORT bool on_some_rank(const Channel& channel, bool here,
+                                             const std::optional<Diagnostic>& mine = {});
+
 /// Lets a plan that is being made have a channel of its own, without a reduction of its own: a part
 /// of the agreement that planning ends with anyway.
 class VALET_EXPORT Borrowing {

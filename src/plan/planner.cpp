@@ -144,11 +144,8 @@ bool lists_arrivals(Method method) {
 std::optional<Diagnostic> list_where_memory_is(State& state) {
   return detail::unless_out_of_memory(
       [&] { list_arrivals(state.ledger, state.flows); },
-      [] {
-        return Diagnostic{ErrorCode::out_of_memory,
-                          "no memory to list the slots of the blocks that arrive; raise "
-                          "budget_bytes, then there is no need for it"};
-      });
+      "no memory to list the slots of the blocks that arrive; raise budget_bytes, then there is no "
+      "need for it");
 }
 
 /// How many blocks go to whom, and where they are listed.

@@ -129,10 +129,7 @@ Load load_after(const mpi::Channel& communicator, const Objects& objects, Decisi
         });
         return found ? found : objects.diagnostic();
       },
-      [&] {
-        return diagnose(ErrorCode::out_of_memory, "no memory to add up the objects for ", all,
-                        " ranks");
-      });
+      "no memory to add up the objects for ", all, " ranks");
   mpi::agree(communicator, failed);
   Load sum;
   mpi::check(
@@ -249,10 +246,7 @@ bool Balancer::follows_order(const Decision& decision) const {
       is_same = is_same && std::ranges::all_of(ranks.subspan(first, count),
                                                [rank](int written) { return written == rank; });
     });
-  mpi::Agreement agreement;
-  agreement.least(is_same);
-  agreement.run(communicator_, std::nullopt);
-  return is_same;
+  return !mpi::on_some_rank(communicator_, !is_same);
 }
 
 void Balancer::allocate(Decision& decision) const {
@@ -419,12 +413,9 @@ void Balancer::evaluate(Decision& decision) const {
 std::vector<std::uint64_t> Balancer::required_slots(const Decision& decision) const {
   const detail::MemoryReserve reserve;
   std::vector<std::uint64_t> all;
-  mpi::agree(communicator_,
-             detail::unless_out_of_memory(
-                 [&] { all.resize(static_cast<std::size_t>(communicator_.size())); },
-                 [] {
-                   return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
-                 }));
+  mpi::agree(communicator_, detail::unless_out_of_memory(
+                                [&] { all.resize(static_cast<std::size_t>(communicator_.size())); },
+                                "no memory for 8 bytes per rank"));
   mpi::gather_everywhere(communicator_, std::as_bytes(std::span(&decision.required_slots, 1)),
                          std::as_writable_bytes(std::span(all)));
   return all;
@@ -450,7 +441,8 @@ RebalanceResult Balancer::migrate(Decision& decision, const RaggedStorage& stora
 RebalanceResult Balancer::settle(Decision& decision, const BlockStorage& storage) const {
   const detail::MemoryReserve reserve;
   if (settings.when_infeasible == WhenInfeasible::refuse ||
-      !some_rank_lacks_slots(communicator_, decision.required_slots, storage))
+      !mpi::on_some_rank(communicator_, storage.slots() < decision.required_slots,
+                         storage.backend().diagnostic()))
     return move(decision, storage);
   if (settings.when_infeasible == WhenInfeasible::grow)
     return move(decision, grown_storage(communicator_, settings, decision.required_slots, storage));
@@ -478,10 +470,7 @@ bool Balancer::changes_ranks(const Decision& decision) const {
   else
     changes = std::ranges::any_of(std::span(decision.ranks.data(), decision.ranks.size()),
                                   [&](int rank) { return rank != communicator_.rank(); });
-  mpi::Agreement agreement;
-  agreement.largest(changes);
-  agreement.run(communicator_, std::nullopt);
-  return changes;
+  return mpi::on_some_rank(communicator_, changes);
 }
 
 }  // namespace valet::rebalance

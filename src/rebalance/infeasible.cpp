@@ -75,15 +75,6 @@ Storage grown(const mpi::Channel& communicator, const std::string& name, const G
 
 }  // namespace
 
-bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t required,
-                           const BlockStorage& storage) {
-  bool some_lacks = storage.slots() < required;
-  mpi::Agreement agreement;
-  agreement.largest(some_lacks);
-  agreement.run(communicator, storage.backend().diagnostic());
-  return some_lacks;
-}
-
 BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                            std::uint64_t required, const BlockStorage& storage) {
   return grown(communicator, "grow", settings.grow, required, storage);

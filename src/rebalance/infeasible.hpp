@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What happens between a partition and its migration where a rank has too little room for it.
+/// Room for what a partition brings, where a rank has too little.
 
 #include "mpi/channel.hpp"
 #include "rebalance/settings.hpp"
@@ -9,11 +9,6 @@
 #include <cstdint>
 
 namespace valet::rebalance {
-
-/// Whether some rank has. Collective; one reduction.
-/// @throws Error what a rank finds wrong with its storage, on all ranks alike.
-[[nodiscard]] bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t required,
-                                         const BlockStorage& storage);
 
 /// The storage of this rank, which the application has enlarged if it had too little room. All
 /// ranks have found theirs right before. Collective; one reduction.

@@ -66,11 +66,8 @@ OrderPartition::OrderPartition(const mpi::Channel& communicator, Ledger& ledger,
   }
   const auto bounds = static_cast<std::size_t>(ranks_) + 1;
   mpi::agree(communicator,
-             detail::unless_out_of_memory(
-                 [&] { bounds_ = Array<std::int64_t>(ledger, bounds); },
-                 [] {
-                   return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
-                 }));
+             detail::unless_out_of_memory([&] { bounds_ = Array<std::int64_t>(ledger, bounds); },
+                                          "no memory for 8 bytes per rank"));
   find_bounds(std::span(bounds_.data(), bounds), objects_);
   after_.emplace(std::span<const std::int64_t>(bounds_.data(), bounds));
 }

@@ -15,18 +15,11 @@ PartRanks::PartRanks(const mpi::Channel& communicator, Ledger& ledger, const Par
       count_(counts.global.value_or(ranks_)),
       shares_ranks_(count_ > ranks_) {
   if (!counts.are_given) return;
-  bool some_local = counts.local.has_value();
-  mpi::Agreement agreement;
-  agreement.largest(some_local);
-  agreement.run(communicator, std::nullopt);
-  if (!some_local) return;
+  if (!mpi::on_some_rank(communicator, counts.local.has_value())) return;
   Array<int> all;
-  mpi::agree(communicator,
-             detail::unless_out_of_memory(
-                 [&] { all = Array<int>(ledger, static_cast<std::size_t>(ranks_)); },
-                 [] {
-                   return Diagnostic{ErrorCode::out_of_memory, "no memory for 4 bytes per rank"};
-                 }));
+  mpi::agree(communicator, detail::unless_out_of_memory(
+                               [&] { all = Array<int>(ledger, static_cast<std::size_t>(ranks_)); },
+                               "no memory for 4 bytes per rank"));
   const int own = counts.local.value_or(-1);
   mpi::gather_everywhere(communicator, std::as_bytes(std::span(&own, 1)),
                          std::as_writable_bytes(std::span(all.data(), all.size())));

@@ -25,10 +25,7 @@ class JoinedBackend final : public StorageBackend {
     chunk_ = most / largest;
     no_room_ =
         detail::unless_out_of_memory([&] { room_ = parts_[0].backend().allocate_scratch(most); },
-                                     [&] {
-                                       return diagnose(ErrorCode::out_of_memory, "no memory for ",
-                                                       most, " bytes of packed blocks");
-                                     });
+                                     "no memory for ", most, " bytes of packed blocks");
   }
 
   void refresh() override {

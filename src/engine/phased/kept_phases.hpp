@@ -38,9 +38,7 @@ class KeptPhases final : public Phases {
   /// Whether all ranks have kept all. Collective.
   [[nodiscard]] bool is_complete(const mpi::Channel& channel) {
     if (state_ == State::recorded) {
-      mpi::Agreement agreement;
-      agreement.least(fits_);
-      agreement.run(channel, std::nullopt);
+      fits_ = !mpi::on_some_rank(channel, !fits_);
       state_ = fits_ ? State::complete : State::useless;
       if (!fits_) bytes_ = {};
     }

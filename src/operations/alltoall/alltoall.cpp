@@ -145,11 +145,8 @@ class Alltoall {
           suit_page();
           mine_.at_once = suits_at_once();
         },
-        [&] {
-          return diagnose(ErrorCode::out_of_memory,
-                          "the system has no memory to move within the budget of ", budget_,
-                          " bytes; set a smaller budget");
-        });
+        "the system has no memory to move within the budget of ", budget_,
+        " bytes; set a smaller budget");
   }
 
   /// The page that suits this rank, and what it would have to do with pages of that size.
@@ -250,11 +247,8 @@ class Alltoall {
   /// @throws Error where they must and do not.
   [[nodiscard]] bool pages_fit(const AgreedSizes& all) const {
     if (all->least_page <= all->page) return true;
-    bool all_fit = fits(all->page);
-    const bool is_short = !all_fit;
-    mpi::Agreement agreement;
-    agreement.least(all_fit);
-    agreement.run(channel_, std::nullopt);
+    const bool is_short = !fits(all->page);
+    const bool all_fit = !mpi::on_some_rank(channel_, is_short);
     std::optional<Diagnostic> too_small;
     if (is_short) too_small = mpi::budget_too_small_for("pages with these counts", budget_);
     if (!all_fit && options_.method == AlltoallMethod::stream)

@@ -145,10 +145,7 @@ bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision
   const std::span<int> before = call.parts();
   for (std::size_t k = 0; k < std::min(before.size(), decision.parts.size()); ++k)
     changes = changes || before[k] != decision.parts[k];
-  mpi::Agreement agreement;
-  agreement.largest(changes);
-  agreement.run(call.channel(), std::nullopt);
-  return changes;
+  return mpi::on_some_rank(call.channel(), changes);
 }
 
 /// Lets ids be as long again as the application has said. Local.

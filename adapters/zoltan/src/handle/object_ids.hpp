@@ -19,9 +19,7 @@ namespace valet::zoltan {
 /// Runs what may find no memory; the answer is agreed upon with the other ranks later.
 template <class Action>
 std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
-  return valet::detail::unless_out_of_memory(std::forward<Action>(action), [what] {
-    return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
-  });
+  return valet::detail::unless_out_of_memory(std::forward<Action>(action), "no memory for ", what);
 }
 
 /// NUM_GID_ENTRIES and NUM_LID_ENTRIES.
