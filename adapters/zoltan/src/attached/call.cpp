@@ -76,11 +76,8 @@ const char* function_for_packing(Zoltan_Struct* zoltan) {
        {ZOLTAN_PACK_OBJ_MULTI_FN_TYPE, "ZOLTAN_PACK_OBJ_MULTI_FN"},
        {ZOLTAN_UNPACK_OBJ_FN_TYPE, "ZOLTAN_UNPACK_OBJ_FN"},
        {ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE, "ZOLTAN_UNPACK_OBJ_MULTI_FN"}}};
-  for (const auto& [type, name] : functions) {
-    ZOLTAN_VOID_FN* function = nullptr;
-    void* data = nullptr;
-    if (Zoltan_Get_Fn(zoltan, type, &function, &data) >= 0 && function != nullptr) return name;
-  }
+  for (const auto& [type, name] : functions)
+    if (registered(zoltan, type).given()) return name;
   return nullptr;
 }
 

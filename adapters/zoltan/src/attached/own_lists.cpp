@@ -12,12 +12,6 @@
 namespace valet::zoltan {
 namespace {
 
-/// The lists at the other end.
-int invert(Zoltan_Struct* zoltan, StockList& known, StockList& found) {
-  return Zoltan_Invert_Lists(zoltan, known.count, known.gids, known.lids, known.procs, known.parts,
-                             &found.count, &found.gids, &found.lids, &found.procs, &found.parts);
-}
-
 struct Exports {
   std::vector<ZOLTAN_ID_TYPE> gids, lids;
   std::vector<int> procs;
@@ -61,21 +55,21 @@ void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const Column
   Zoltan_Set_Param(zoltan, "NUM_GID_ENTRIES", std::to_string(lists.entries.gid).c_str());
   Zoltan_Set_Param(zoltan, "NUM_LID_ENTRIES", "1");
   // Twice: then Zoltan has allocated both, and frees them as its own.
-  lists.imports.free();
-  lists.exports.free();
-  int code = Zoltan_Invert_Lists(zoltan, static_cast<int>(exports.procs.size()),
-                                 exports.gids.data(), exports.lids.data(), exports.procs.data(),
-                                 exports.procs.data(), &lists.imports.count, &lists.imports.gids,
-                                 &lists.imports.lids, &lists.imports.procs, &lists.imports.parts);
-  const auto look_at = [&] {
-    if (code == ZOLTAN_OK || code == ZOLTAN_WARN) return;
-    mine = Diagnostic{ErrorCode::out_of_memory, "Zoltan found no memory for the lists"};
+  StockList& in = lists.imports;
+  StockList& out = lists.exports;
+  in.free();
+  out.free();
+  const auto agree = [&channel](int code) {
+    std::optional<Diagnostic> wrong;
+    if (code != ZOLTAN_OK && code != ZOLTAN_WARN)
+      wrong = Diagnostic{ErrorCode::out_of_memory, "Zoltan found no memory for the lists"};
+    mpi::agree(channel, wrong);
   };
-  look_at();
-  mpi::agree(channel, mine);
-  code = invert(zoltan, lists.imports, lists.exports);
-  look_at();
-  mpi::agree(channel, mine);
+  agree(Zoltan_Invert_Lists(zoltan, static_cast<int>(exports.procs.size()), exports.gids.data(),
+                            exports.lids.data(), exports.procs.data(), exports.procs.data(),
+                            &in.count, &in.gids, &in.lids, &in.procs, &in.parts));
+  agree(Zoltan_Invert_Lists(zoltan, in.count, in.gids, in.lids, in.procs, in.parts, &out.count,
+                            &out.gids, &out.lids, &out.procs, &out.parts));
 }
 
 }  // namespace valet::zoltan

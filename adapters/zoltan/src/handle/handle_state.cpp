@@ -111,6 +111,12 @@ ParameterTable parameters_of_all() {
 
 }  // namespace
 
+Registered<ZOLTAN_VOID_FN> registered(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type) {
+  Registered<ZOLTAN_VOID_FN> found;
+  if (Zoltan_Get_Fn(zoltan, type, &found.function, &found.data) < 0) found.function = nullptr;
+  return found;
+}
+
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
   if (name == nullptr || value == nullptr) return {};
   ParameterAnswer answer = own_partition_parameter(name, value);

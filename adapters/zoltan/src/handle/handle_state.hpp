@@ -38,6 +38,9 @@ struct Registered {
   [[nodiscard]] bool given() const { return function != nullptr; }
 };
 
+/// What is registered with Zoltan, if anything.
+[[nodiscard]] Registered<ZOLTAN_VOID_FN> registered(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type);
+
 struct HandleState {
   ParameterTable parameters;
   /// Zoltan's own parameters that it obeys and does not tell, by name in upper case.

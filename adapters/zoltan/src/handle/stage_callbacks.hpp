@@ -23,10 +23,8 @@ namespace valet::zoltan {
 template <class Function, ZOLTAN_FN_TYPE type>
 struct OfZoltan : Registered<Function> {
   void read(Zoltan_Struct* zoltan) {
-    ZOLTAN_VOID_FN* found = nullptr;
-    *this = {};
-    if (Zoltan_Get_Fn(zoltan, type, &found, &this->data) < 0) return;
-    this->function = reinterpret_cast<Function*>(found);
+    const Registered<ZOLTAN_VOID_FN> found = registered(zoltan, type);
+    *this = {{reinterpret_cast<Function*>(found.function), found.data}};
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "handle/structure.hpp"
 
+#include "handle/handle_state.hpp"
 #include "mpi/family.hpp"
 #include <valet/error.hpp>
 
@@ -47,7 +48,7 @@ class Borrowed {
     const Head alone{MPI_COMM_SELF, 0, 1};
     std::memcpy(static_cast<void*>(zoltan_), &alone, sizeof alone);
     for (std::size_t k = 0; k < touched.size(); ++k)
-      Zoltan_Get_Fn(zoltan_, touched[k], &functions_[k], &data_[k]);
+      functions_[k] = registered(zoltan_, touched[k]);
     for (const ZOLTAN_FN_TYPE type : touched) Zoltan_Set_Fn(zoltan_, type, nullptr, nullptr);
   }
   Borrowed(const Borrowed&) = delete;
@@ -57,14 +58,14 @@ class Borrowed {
     for (const ZOLTAN_FN_TYPE type : touched) Zoltan_Set_Fn(zoltan_, type, nullptr, nullptr);
     // A single form clears the multi form and the other way round, so only what was there.
     for (std::size_t k = 0; k < touched.size(); ++k)
-      if (functions_[k] != nullptr) Zoltan_Set_Fn(zoltan_, touched[k], functions_[k], data_[k]);
+      if (functions_[k].given())
+        Zoltan_Set_Fn(zoltan_, touched[k], functions_[k].function, functions_[k].data);
   }
 
  private:
   Zoltan_Struct* zoltan_;
   Head head_;
-  std::array<ZOLTAN_VOID_FN*, touched.size()> functions_{};
-  std::array<void*, touched.size()> data_{};
+  std::array<Registered<ZOLTAN_VOID_FN>, touched.size()> functions_;
 };
 
 void report_entries(void* data, int gids, int lids, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*,

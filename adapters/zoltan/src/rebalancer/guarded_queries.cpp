@@ -166,12 +166,6 @@ void fix_nothing(const Objects&, int count, int gids, ZOLTAN_ID_PTR global_ids, 
 
 }  // namespace
 
-Registered<ZOLTAN_VOID_FN> registered(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type) {
-  Registered<ZOLTAN_VOID_FN> found;
-  if (Zoltan_Get_Fn(zoltan, type, &found.function, &found.data) < 0) found.function = nullptr;
-  return found;
-}
-
 #define VALET_GUARD(name, ...)                                                  \
   guard<ZOLTAN_##name##_FN __VA_OPT__(, ) __VA_ARGS__>(ZOLTAN_##name##_FN_TYPE, \
                                                        "ZOLTAN_" #name "_FN")

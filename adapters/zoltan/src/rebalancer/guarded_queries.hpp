@@ -35,9 +35,6 @@ struct Guard {
 /// is fixed that can be wrong enough for Zoltan to end on one rank: see Queries::ask_ahead().
 [[nodiscard]] const std::array<Guard, 17>& guards();
 
-/// What is registered with Zoltan, if anything.
-[[nodiscard]] Registered<ZOLTAN_VOID_FN> registered(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type);
-
 template <class Function>
 ZOLTAN_VOID_FN* untyped(Function* function) {
   return reinterpret_cast<ZOLTAN_VOID_FN*>(function);
