@@ -104,7 +104,7 @@ class CentralDivision final : public Division {
 /// of other destinations are packed), all ranks take what they can, first fit, for a step. They end
 /// like that where a rank is in more cycles than it has room for actions.
 ///
-/// Memory: 32 bytes for each source; on the root MatrixRoom::cyclic_bytes() and 64 bytes for each
+/// Memory: 16 bytes for each source; on the root MatrixRoom::cyclic_bytes() and 64 bytes for each
 /// rank.
 class CyclicDivision final : public Division, private schedule::CyclicLink {
  public:
