@@ -51,10 +51,6 @@ class GuardedBackend final : public StorageBackend {
   void gather(SlotList from, std::byte* packed) override {
     attempt("packing blocks (StorageBackend::gather)", [&] { backend_.gather(from, packed); });
   }
-  void gather_past_cache(SlotList from, std::byte* packed) override {
-    attempt("packing blocks (StorageBackend::gather)",
-            [&] { backend_.gather_past_cache(from, packed); });
-  }
   void scatter(const std::byte* packed, SlotList to) override {
     attempt("unpacking blocks (StorageBackend::scatter)", [&] { backend_.scatter(packed, to); });
   }

@@ -167,7 +167,7 @@ void HostFields::gather(SlotList from, std::byte* packed) {
   });
 }
 
-void HostFields::gather_past_cache(SlotList from, std::byte* packed) {
+void HostFields::start_gather(SlotList from, std::byte* packed) {
   if (from.size() * block_bytes_ < worth_past_cache_bytes) return gather(from, packed);
   gather_streaming(from, packed);
 }

@@ -134,7 +134,8 @@ class PhasedMemory {
       block->origin = nobody;
     return pair_run;
   }
-  /// Packs `count` waiting blocks from entry `entry` on, and frees their slots.
+  /// Packs `count` waiting blocks from entry `entry` on, and frees their slots: like
+  /// LocalSlots::gather(), may go on after the return.
   void gather_waiting(LocalSlots& local, std::size_t entry, std::uint64_t count,
                       std::byte* packed) {
     std::array<SlotIndex, chunk> slots;
@@ -147,7 +148,8 @@ class PhasedMemory {
         slots[size] = block.slot;
         if (block.in_scratch != 0) break;
       }
-      local.backend().gather_past_cache(SlotList(slots).first(size), packed + done * block_bytes_);
+      if (size > 0)
+        local.backend().start_gather(SlotList(slots).first(size), packed + done * block_bytes_);
       done += size;
       if (size > 0) continue;
       std::memcpy(packed + done * block_bytes_, memory(slots[0]), block_bytes_);

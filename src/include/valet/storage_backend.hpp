@@ -38,10 +38,10 @@ struct BlockField {
 /// rows of its fields one after another, block_bytes() in total. All functions are local, and
 /// blocking unless stated otherwise.
 ///
-/// If may_throw() returns true, gather(), gather_past_cache(), scatter(), copy(), pieces(),
-/// hash_sum(), and the functions that start and finish such work may throw. Valet then no longer
-/// calls this storage, the other ranks get blocks with any content, and at the end every rank
-/// throws Error callback_failed with the text of the exception. Exceptions from synchronize() and
+/// If may_throw() returns true, gather(), scatter(), copy(), pieces(), hash_sum(), and the
+/// functions that start and finish such work may throw. Valet then no longer calls this storage,
+/// the other ranks get blocks with any content, and at the end every rank throws Error
+/// callback_failed with the text of the exception. Exceptions from synchronize() and
 /// allocate_scratch() are reported in the same way before anything moves. No other function may
 /// throw, nor the moving ones if may_throw() returns false: an exception would end the program
 /// (std::terminate), because other ranks wait for this one.
@@ -81,9 +81,6 @@ class VALET_EXPORT StorageBackend {
 
   /// Packs the blocks of `from` contiguously into `packed`.
   virtual void gather(SlotList from, std::byte* packed) = 0;
-  /// The same for memory that another core reads next, as with messages: may bypass this core's
-  /// cache.
-  virtual void gather_past_cache(SlotList from, std::byte* packed) { gather(from, packed); }
   /// Unpacks one packed block for each slot of `to`.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
   /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order. May use `scratch`, which
@@ -91,12 +88,13 @@ class VALET_EXPORT StorageBackend {
   /// as start_gather().
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
 
-  /// Starts the work of gather_past_cache(), and may return before it is done, so that kernels run
-  /// while MPI moves other blocks; if reachable_by_host(), it is done on return. The lists are read
-  /// before the return. Started work takes effect in the order of the calls, and before any later
-  /// call of this interface. Nobody else accesses the packed memory, or memory of
-  /// contiguous_data(), until the work is finished.
-  virtual void start_gather(SlotList from, std::byte* packed) { gather_past_cache(from, packed); }
+  /// Starts the work of gather(), and may return before it is done, so that kernels run while MPI
+  /// moves other blocks; if reachable_by_host(), it is done on return. Another core reads the
+  /// packed memory next, so that it may bypass this core's cache. The lists are read before the
+  /// return. Started work takes effect in the order of the calls, and before any later call of this
+  /// interface. Nobody else accesses the packed memory, or memory of contiguous_data(), until the
+  /// work is finished.
+  virtual void start_gather(SlotList from, std::byte* packed) { gather(from, packed); }
   /// Starts the work of scatter() in the same way.
   virtual void start_scatter(const std::byte* packed, SlotList to) { scatter(packed, to); }
   /// Waits for all started work that accesses part of `packed`.

@@ -27,7 +27,7 @@ class VALET_EXPORT HostFields : public StorageBackend {
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override { return diagnostic_; }
   [[nodiscard]] bool may_throw() const override { return false; }
   void gather(SlotList from, std::byte* packed) override;
-  void gather_past_cache(SlotList from, std::byte* packed) override;
+  void start_gather(SlotList from, std::byte* packed) override;
   void scatter(const std::byte* packed, SlotList to) override;
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
   [[nodiscard]] std::byte* contiguous_data() const override { return dense_; }

@@ -71,8 +71,6 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Queue, Given...>
     start_gather(from, packed);
     finish_all();
   }
-  /// HostFields would use the host, which may not be able to access the Views.
-  void gather_past_cache(SlotList from, std::byte* packed) override { gather(from, packed); }
   void scatter(const std::byte* packed, SlotList to) override {
     start_scatter(packed, to);
     finish_all();
