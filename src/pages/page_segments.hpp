@@ -92,7 +92,7 @@ class PageSegments {
     for (std::size_t s = 0; s < states_.size(); ++s) {
       const Segment& segment = segments_[s];
       states_[s].left = segment.bytes(page_bytes_);
-      states_[s].room = segment.head_bytes + (segment.pages > 0 ? page_bytes_ : 1);
+      states_[s].room = segment.head_bytes + page_bytes_;  // never full where all is head
       states_[s].page = segment.first_page;
     }
   }

@@ -129,6 +129,14 @@ TEST(PageSegments, TellWhetherTheListHasOtherBytesThanWerePlanned) {
   EXPECT_TRUE(streams.is_complete());
 }
 
+TEST(PageSegments, ThatAreOneRunEachNeedNoScratchButForHeadsAndTails) {
+  Ledger ledger;
+  PageSegments streams(ledger, 64, true);
+  streams.add(0, 54 + 2 * 64 + 18, 10);
+  streams.add(1, 4 + 64 + 2, 60);
+  EXPECT_EQ(streams.fragment_bytes(), 54U + 18 + 4 + 2);
+}
+
 TEST(PageSegments, MoveAPageOfOneBlockWithoutABuffer) {
   Ledger ledger;
   std::vector<std::byte> arena(64 * 10);
