@@ -84,20 +84,23 @@ TEST(AnyOrder, RanksMayHaveVeryDifferentRoom) {
 }
 
 // No slot is free, and rank 0 has to take a grain from rank 1 before a slot of its own is left:
-// rank 1 takes what rank 3 has for it before what rank 2 has, and rank 0 leaves its slots to rank 2
-// first. So all of the grain waits, in as little room as there may be.
+// rank 1 takes what the last rank has for it before what rank 2 has, and rank 0 leaves its slots to
+// rank 2 first (schedule::turn_of() a distance of two is the least). So all of the grain waits, in
+// as little room as there may be.
 TEST(AnyOrder, RoomForThoseThatWaitAndOneMoreIsEnough) {
   if (size() < 4) GTEST_SKIP() << "needs four ranks";
   constexpr std::size_t block_bytes = 64;
   constexpr std::uint64_t grain = 512;
   std::vector<std::uint64_t> slots(static_cast<std::size_t>(size()), 0);
   for (const std::size_t full : {0, 1}) slots[full] = 2 * grain;
-  for (const std::size_t half : {2, 3}) slots[half] = grain;
+  const int last = size() - 1;
+  for (const int half : {2, last}) slots[static_cast<std::size_t>(half)] = grain;
   GlobalMap map = empty_map(slots);
   for (std::uint64_t slot = 0; slot < 2 * grain; ++slot) {
-    map.destination[0][slot] = Address{slot < grain ? 2 : 3, 0};
+    const int half = slot < grain ? 2 : last;
+    map.destination[0][slot] = Address{half, 0};
     map.destination[1][slot] = Address{0, 0};
-    map.destination[slot < grain ? 2 : 3][slot % grain] = Address{1, 0};
+    row_of(map.destination, half)[slot % grain] = Address{1, 0};
   }
   FilledMap filled(map, rank(), Shape::dense, block_bytes);
   const GlobalContent content = filled.content(Form::to_ranks, Order::any);

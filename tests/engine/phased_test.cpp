@@ -3,6 +3,7 @@
 // What sets the phased method apart: as many phases as the schedule on paper has, memory that is
 // asked for at every phase, and what it refuses.
 
+#include "engine/phased/kept_phases.hpp"
 #include "filled_map.hpp"
 #include "named_budget.hpp"
 #include "schedule/phased_sizes.hpp"
@@ -329,6 +330,19 @@ TEST(Phased, ScheduleThatIsTooLongOrCanChangeIsMadeAgain) {
   options.phased.available_bytes = nullptr;
   options.budget_bytes = rank() == 0 ? 20'000 : 8;
   EXPECT_GT(seconds_of_schedules(map, options, 8), 0) << "too long";
+}
+
+// Ranks that exchange no blocks are not kept together: a tag stands for one phase only.
+TEST(Phased, ScheduleOfAsManyPhasesAsThereAreTagsIsNotKept) {
+  Ledger ledger;
+  const mpi::Channel channel = mpi::Channel::open(MPI_COMM_WORLD);
+  const engine::PhaseMoves nothing(ledger);
+  for (const int phases : {mpi::phase_tags - 1, mpi::phase_tags}) {
+    engine::KeptPhases kept(ledger, 2 * mpi::phase_tags);
+    for (int phase = 0; phase < phases; ++phase) kept.note(&nothing);
+    kept.note(nullptr);
+    EXPECT_EQ(kept.is_complete(channel), phases < mpi::phase_tags);
+  }
 }
 
 /// Peak of this rank, if it is not the root: it sends the same number of blocks however many ranks

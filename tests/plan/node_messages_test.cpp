@@ -57,6 +57,29 @@ TEST(NodeMessages, AreNotSentWhereNobodyWantsToShare) {
   EXPECT_EQ(asked, std::vector<int>{});
 }
 
+// Several of them are on their way from slots at once, which an assertion looks at.
+TEST(MessagesBetweenNodes, LeaveTheirSlotsBeforeOthersAreReceivedThere) {
+  ranks_on_node = 1;
+  using Block = std::array<std::uint64_t, 2048>;
+  constexpr std::uint64_t count = 512, wait_for_last_holes = 32;
+  std::vector<Block> blocks(count);
+  for (std::uint64_t slot = 0; slot < count; ++slot)
+    blocks[slot].fill(1000 * static_cast<std::uint64_t>(rank()) + slot);
+  MPI_Comm fresh = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+  const std::vector<int> map(count, (rank() + 1) % size());
+  migrate(fresh, BlockStorage{field(std::span(blocks))}, count, map, {.method = Method::stream});
+  MPI_Comm_free(&fresh);
+  const auto source = static_cast<std::uint64_t>((rank() + size() - 1) % size());
+  const std::uint64_t shift = size() > 1 ? wait_for_last_holes : 0;
+  for (std::uint64_t slot = 0; slot < count; ++slot) {
+    Block expected;
+    expected.fill(1000 * source + (slot + shift) % count);
+    EXPECT_EQ(blocks[slot], expected) << slot;
+  }
+  ranks_on_node = 1000;
+}
+
 }  // namespace
 }  // namespace valet::test
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/assert.hpp"
 #include "engine/ordered/message_list.hpp"
 #include "engine/slots/slot_sender.hpp"
 #include "plan/any_order.hpp"
@@ -183,6 +184,8 @@ class OrderedReceiver {
     if (run.count < next.count && run.count * block_bytes_ < schedule::worthwhile_bytes)
       return false;
     next.count = run.count;
+    VALET_ASSERT(!sender_.frees_soon(local, run.first) &&
+                 !sender_.frees_soon(local, run.first + run.count - 1));
     if (of_source_[next.flow] == schedule::most_credits_of_a_pair) return false;
     holes_.pass(run.count);
     local.backend().finish_all();  // the holes may be packed from still
