@@ -24,7 +24,7 @@ std::optional<Diagnostic> check_phases(const Options& options) {
 std::optional<Diagnostic> check_model(const CostModel& model) {
   for (const double value :
        {model.latency_seconds, model.bandwidth, model.copy_bandwidth, model.block_seconds})
-    if (!(value > 0) || !std::isfinite(value))
+    if (value <= 0 || !std::isfinite(value))
       return invalid("AutomaticOptions::model is ", to_string(model),
                      "; give finite numbers above 0, or no model");
   return std::nullopt;
