@@ -71,6 +71,7 @@ void expect_counts_and_runs(const CyclicDistribution& distribution, int ranks) {
     EXPECT_EQ(distribution.count_of(rank, ranks), static_cast<std::int64_t>(expected.size()));
     std::vector<std::int64_t> found;
     distribution.for_each_run(rank, ranks, [&](std::int64_t first, std::int64_t count) {
+      EXPECT_GE(count, 0);
       for (std::int64_t k = first; k < first + count; ++k) found.push_back(k);
     });
     EXPECT_EQ(found, expected);
