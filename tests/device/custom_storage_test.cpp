@@ -7,6 +7,8 @@
 #include "filled_map.hpp"
 #include "swept_case.hpp"
 
+#include <numeric>
+
 namespace valet::test {
 namespace {
 
@@ -236,6 +238,32 @@ TEST(CustomStorage, NeedsNoMemoryOfItsOwn) {
           stream_options(Order::fill, true));
   for (std::size_t k = 0; k < 50; ++k)
     EXPECT_EQ(array[k], (rank() + size() - 1) % size() * 100.0 + static_cast<double>(k));
+}
+
+TEST(CustomStorage, CutsListsToWhatFunctionsTakeAtATime) {
+  constexpr std::size_t count = 2 * custom_most_slots + 7;
+  std::vector<std::uint64_t> array(count), packed(count);
+  CustomFunctions functions;
+  functions.pack = [&](SlotSpan slots, std::byte* to) {
+    EXPECT_LE(slots.size(), custom_most_slots);
+    for (std::size_t k = 0; k < slots.size(); ++k) std::memcpy(to + 8 * k, &array[slots[k]], 8);
+  };
+  functions.unpack = [&](const std::byte* from, SlotSpan slots) {
+    EXPECT_LE(slots.size(), custom_most_slots);
+    for (std::size_t k = 0; k < slots.size(); ++k) std::memcpy(&array[slots[k]], from + 8 * k, 8);
+  };
+  BlockStorage storage = custom_storage(count, 8, functions);
+  std::vector<SlotIndex> slots(count);
+  std::iota(slots.begin(), slots.end(), SlotIndex{0});
+  std::iota(array.begin(), array.end(), std::uint64_t{1});
+  const std::vector<std::uint64_t> before = array;
+  auto* const bytes = reinterpret_cast<std::byte*>(packed.data());
+  storage.backend().gather(slots, bytes);
+  EXPECT_EQ(packed, before);
+  std::ranges::reverse(slots);
+  storage.backend().scatter(bytes, slots);
+  std::ranges::reverse(packed);
+  EXPECT_EQ(array, packed);
 }
 
 /// Which function fails, and how the error calls it.
