@@ -93,23 +93,20 @@ Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occ
   return make_plan(communicator, storage, options, plan::plan_slots, occupied, addresses);
 }
 
+Plan operations::plan_objects(MPI_Comm communicator, const BlockStorage& storage,
+                              std::uint64_t count, const plan::ObjectMove& move,
+                              const Options& options) {
+  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
+}
+
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& to, const Options& options) {
-  const plan::ObjectMove move{{}, to, {}};
-  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
+  return operations::plan_objects(communicator, storage, count, {.to = to}, options);
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  const plan::ObjectMove move{from, to, {}};
-  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
-}
-
-Plan operations::plan_to_bounds(MPI_Comm communicator, const BlockStorage& storage,
-                                std::uint64_t count, std::span<const std::int64_t> bounds,
-                                const Options& options) {
-  const plan::ObjectMove move{{}, {}, bounds};
-  return make_plan(communicator, storage, options, plan::plan_objects, count, move);
+  return operations::plan_objects(communicator, storage, count, {.from = from, .to = to}, options);
 }
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {

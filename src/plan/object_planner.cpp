@@ -9,32 +9,11 @@
 #include "storage/guarded_backend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace valet::plan {
 namespace {
-
-/// What a rank tells all others, in one word.
-class RankWord {
- public:
-  static constexpr int message_bits = 16;  // as credits have them
-  static constexpr std::uint64_t most_objects = (std::uint64_t{1} << (64 - message_bits)) - 2;
-
-  RankWord() = default;
-  RankWord(std::uint64_t objects, std::uint64_t message_blocks)
-      : word_(objects << message_bits | message_blocks) {}
-  /// What a rank sends that has found something wrong.
-  static RankWord wrong() { return {most_objects + 1, 0}; }
-
-  [[nodiscard]] bool is_wrong() const { return objects() > most_objects; }
-  [[nodiscard]] std::uint64_t objects() const { return word_ >> message_bits; }
-  [[nodiscard]] std::uint64_t message_blocks() const {
-    return word_ & ((std::uint64_t{1} << message_bits) - 1);
-  }
-
- private:
-  std::uint64_t word_ = 0;
-};
 
 /// Blocks that leave or arrive, but for this rank's own.
 struct Totals {
@@ -43,19 +22,22 @@ struct Totals {
 };
 
 class ObjectPlanner {
+  /// What a rank tells the others that has found something wrong.
+  static constexpr std::uint64_t wrong_count = std::numeric_limits<std::uint64_t>::max();
+
  public:
   ObjectPlanner(State& state, const BlockStorage& storage, std::uint64_t count,
                 const ObjectMove& move)
       : state_(state), storage_(storage), count_(count), move_(move) {}
 
   void run() {
-    state_.objects = ObjectMove{move_.from, move_.to, {}};
+    state_.objects = ObjectMove{.from = move_.from, .to = move_.to};
     storage::asked([&] { storage_.backend().refresh(); });
     state_.blocks = storage_.backend().traits();
     state_.from_layout = true;
-    std::optional<Diagnostic> diagnostic = check();
-    gather(diagnostic.has_value());
-    if (!diagnostic && !any_wrong_) diagnostic = check_objects();
+    std::optional<Diagnostic> diagnostic = check_call(storage_, count_, count_, state_);
+    count_objects(diagnostic || !can_number(state_, storage_.slots()));
+    if (!any_wrong_) diagnostic = check_objects();
     if (!diagnostic && !any_wrong_)
       diagnostic = detail::unless_out_of_memory([&] { compute(); },
                                                 [&] { return no_memory_to_plan(slots_); });
@@ -66,31 +48,42 @@ class ObjectPlanner {
   /// Objects in a row arrive in the order of their ranks, this one among them, so that nothing has
   /// to be listed of what arrives or stays.
   [[nodiscard]] Form form() const { return move_.from ? Form::slots : Form::stable; }
+  /// Of a message, here and, until the ranks have agreed, elsewhere. A message is cut to what
+  /// leaves, which is the same to a receiver as one that is not.
+  [[nodiscard]] std::uint64_t message_blocks() const {
+    constexpr std::uint64_t many = std::numeric_limits<std::uint32_t>::max();
+    return state_.blocks.block_bytes > 0 ? plan::message_blocks(state_, {.blocks = many}) : many;
+  }
   [[nodiscard]] int ranks() const { return state_.channel.size(); }
   [[nodiscard]] int self() const { return state_.channel.rank(); }
 
-  [[nodiscard]] std::optional<Diagnostic> check() const {
-    if (auto diagnostic = check_call(storage_, count_, count_, state_)) return diagnostic;
-    if (count_ > RankWord::most_objects)
-      return invalid(count_, " objects on a rank, more than the ", RankWord::most_objects,
-                     " that a layout can have there");
-    return std::nullopt;
+  /// How many objects there are. Collective; where that is known, only without a layout before.
+  void count_objects(bool is_wrong) {
+    any_wrong_ = is_wrong;
+    bool all_in_a_row = !move_.from;
+    if (move_.objects) {
+      objects_ = *move_.objects;
+    } else {  // whoever may have been given a layout
+      std::array<std::uint64_t, 3> sums{is_wrong ? 0 : count_, is_wrong ? 1U : 0U,
+                                        all_in_a_row ? 1U : 0U};
+      mpi::sum(state_.channel, sums);
+      objects_ = sums[0];
+      all_in_a_row = sums[2] == static_cast<std::uint64_t>(ranks());
+      any_wrong_ = sums[1] > 0 || (sums[2] > 0 && !all_in_a_row);
+    }
+    if (all_in_a_row) gather_counts(is_wrong);
   }
 
-  /// How many objects every rank has, and what messages it will send. Collective.
-  void gather(bool is_wrong) {
-    const auto all = static_cast<std::size_t>(ranks());
-    // A message is cut to what leaves; that is the same to a receiver as one that is not.
-    if (!is_wrong && count_ > 0)
-      message_blocks_ =
-          plan::message_blocks(state_, {.blocks = std::numeric_limits<std::uint32_t>::max()});
-    const RankWord own = is_wrong ? RankWord::wrong() : RankWord(count_, message_blocks_);
-    words_ = Array<RankWord>(state_.ledger, all);
+  /// How many objects each rank has, which numbers them. Collective.
+  void gather_counts(bool is_wrong) {
+    const std::uint64_t own = is_wrong ? wrong_count : count_;
+    counts_ = Array<std::uint64_t>(state_.ledger, static_cast<std::size_t>(ranks()));
     mpi::gather_everywhere(state_.channel, std::as_bytes(std::span(&own, 1)),
-                           std::as_writable_bytes(std::span(words_)));
-    for (const RankWord& word : words_) {
-      any_wrong_ = any_wrong_ || word.is_wrong();
-      if (!any_wrong_) objects_ = detail::bounded_sum(objects_, word.objects());
+                           std::as_writable_bytes(std::span(counts_)));
+    objects_ = 0;
+    for (const std::uint64_t count : counts_) {
+      any_wrong_ = any_wrong_ || count == wrong_count;
+      objects_ += any_wrong_ ? 0 : count;
     }
   }
 
@@ -115,10 +108,10 @@ class ObjectPlanner {
 
   /// Objects that lie as they are, numbered by rank and slot.
   [[nodiscard]] layout::ObjectSide side_in_a_row(Array<std::int64_t>& bounds) const {
-    bounds = Array<std::int64_t>(state_.ledger, words_.size() + 1);
+    bounds = Array<std::int64_t>(state_.ledger, counts_.size() + 1);
     bounds[0] = 0;
-    for (std::size_t r = 0; r < words_.size(); ++r)
-      bounds[r + 1] = bounds[r] + static_cast<std::int64_t>(words_[r].objects());
+    for (std::size_t r = 0; r < counts_.size(); ++r)
+      bounds[r + 1] = bounds[r] + static_cast<std::int64_t>(counts_[r]);
     return layout::ObjectSide(std::span<const std::int64_t>(bounds.data(), bounds.size()));
   }
 
@@ -135,7 +128,7 @@ class ObjectPlanner {
     flows.form = form();
     flows.slots = slots_;
     flows.blocks_before = count_;
-    flows.message_blocks = message_blocks_;
+    if (count_ > 0) flows.message_blocks = message_blocks();
     flows.initially_free = storage::SlotSet(state_.ledger, slots_);
     flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});
     Array<SlotIndex> kept;
@@ -165,7 +158,7 @@ class ObjectPlanner {
           shared.list_slots(peer, own);
       return;
     }
-    Array<SlotIndex*> next(state_.ledger, words_.size());
+    Array<SlotIndex*> next(state_.ledger, static_cast<std::size_t>(ranks()));
     for (int peer = 0; peer < ranks(); ++peer) {
       next[static_cast<std::size_t>(peer)] = peer == self() ? own : others;
       if (peer != self()) others += shared.count(peer);
@@ -219,13 +212,13 @@ class ObjectPlanner {
     for (int peer = 0; peer < self(); ++peer)
       flows.residents_at += static_cast<std::uint64_t>(shared.count(peer));
     flows.incoming.reserve(arriving.peers);
+    const std::uint64_t message_blocks = this->message_blocks();
     flows.blocks_resident = static_cast<std::uint64_t>(shared.count(self()));
     flows.blocks_after = flows.blocks_resident;
     for (int peer = 0; peer < ranks(); ++peer) {
       const std::int64_t count = peer == self() ? 0 : shared.count(peer);
       if (count == 0) continue;
-      flows.add_incoming(peer, static_cast<std::uint64_t>(count),
-                         words_[static_cast<std::size_t>(peer)].message_blocks());
+      flows.add_incoming(peer, static_cast<std::uint64_t>(count), message_blocks);
     }
     if (form() != Form::slots) return;
     flows.arrivals = Array<SlotIndex>(state_.ledger, arriving.objects);
@@ -237,10 +230,9 @@ class ObjectPlanner {
   const BlockStorage& storage_;
   std::uint64_t count_;
   ObjectMove move_;
-  Array<RankWord> words_;  ///< of every rank
-  bool any_wrong_ = false;
-  std::uint64_t message_blocks_ = 0;  ///< of this rank, as announced
-  std::uint64_t objects_ = 0;         ///< of all ranks
+  Array<std::uint64_t> counts_;  ///< of every rank
+  bool any_wrong_ = false;       ///< this rank or, where that is known, another one
+  std::uint64_t objects_ = 0;    ///< of all ranks
   std::uint64_t slots_ = 0;
 };
 

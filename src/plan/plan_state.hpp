@@ -22,10 +22,11 @@ class Executor;  // flows/move_flows.cpp
 
 /// Numbered objects from one layout to another.
 struct ObjectMove {
-  std::optional<ObjectLayout> from;  ///< nothing: they are numbered by rank and slot
-  ObjectLayout to;
+  std::optional<ObjectLayout> from = {};  ///< nothing: they are numbered by rank and slot
+  ObjectLayout to = {};
   /// In place of that: rank r gets bounds[r] to bounds[r + 1] - 1. Of P + 1; while planning.
-  std::span<const std::int64_t> bounds;
+  std::span<const std::int64_t> bounds = {};
+  std::optional<std::uint64_t> objects = {};  ///< of all ranks, where it is known [global]
 };
 
 /// What pages are to the caller whose budget pays for them, for errors.

@@ -6,6 +6,7 @@
 #include "base/sizes.hpp"
 #include "geometry/numbered_array.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
 #include "plan/automatic.hpp"
@@ -92,6 +93,27 @@ void agree_on_budget(const State& state) {
   agreement.run(state.channel, check_blocks(state));
 }
 
+/// How others cut their messages, where no counts were exchanged: mostly as this rank does, but for
+/// one that knows no blocks. Else they tell those that they send to. Collective.
+/// @param least, most  Blocks of a message, of all ranks. [global]
+void learn_message_blocks(State& state, std::uint64_t least, std::uint64_t most) {
+  Flows& flows = state.flows;
+  for (Incoming& flow : flows.incoming) flow.message_blocks = static_cast<SlotIndex>(most);
+  if (least >= most) return;
+  const auto one = [](const auto&) { return 1U; };
+  const auto tell = [&](const Outgoing&, std::uint64_t, std::span<std::uint64_t> words) {
+    words[0] = flows.message_blocks;
+  };
+  const auto learn = [](Incoming& flow, std::uint64_t, std::span<const std::uint64_t> words) {
+    flow.message_blocks = static_cast<SlotIndex>(words[0]);
+  };
+  const int rank = state.channel.rank();
+  mpi::NeighbourWords(state.channel, state.ledger, mpi::tag_slots, 1,
+                      mpi::PeerWords{std::span(flows.outgoing), rank, one, tell},
+                      mpi::PeerWords{std::span(flows.incoming), rank, one, learn})
+      .run();
+}
+
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 /// @return Whether some rank lacks room for an exchange in order.
@@ -123,12 +145,17 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   agreement.largest(most_slots);
   bool some_lack = !mine && check_blocks(state).has_value();
   agreement.largest(some_lack);
+  std::uint64_t most_in_message = state.flows.message_blocks;
+  std::uint64_t least_in_message = most_in_message > 0 ? most_in_message : detail::most_slots;
+  agreement.largest(most_in_message);
+  agreement.least(least_in_message);
   mpi::Borrowing own(state.channel);
   own.join(agreement);
   agreement.run(state.channel, mine);
   backend == nullptr ? require_numbered_pages(most_slots) : require_numbered_slots(most_slots);
   if (some_do_not_know) state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
   if (some_do_not_know || some_lack) agree_on_budget(state);
+  if (state.objects) learn_message_blocks(state, least_in_message, most_in_message);
   // Where ranks gave their plans back in different orders, what is kept is not what was looked at.
   if (!own.complete()) state.memory.agree_again(node_wish(state));
   return any_lacks_room;

@@ -92,12 +92,13 @@ std::uint64_t OrderPartition::count_after() const {
 
 Plan OrderPartition::plan(const mpi::Channel& communicator, const BlockStorage& storage,
                           const Options& options) const {
-  const auto count = static_cast<std::uint64_t>(count_);
-  if (!to_)
-    return operations::plan_to_bounds(communicator.get(), storage, count,
-                                      {bounds_.data(), bounds_.size()}, options);
-  if (!from_) return plan_to_layout(communicator.get(), storage, count, *to_, options);
-  return plan_to_layout(communicator.get(), storage, count, *from_, *to_, options);
+  plan::ObjectMove move{.from = from_, .objects = static_cast<std::uint64_t>(objects_)};
+  if (to_)
+    move.to = *to_;
+  else
+    move.bounds = {bounds_.data(), bounds_.size()};
+  return operations::plan_objects(communicator.get(), storage, static_cast<std::uint64_t>(count_),
+                                  move, options);
 }
 
 }  // namespace valet::rebalance

@@ -198,35 +198,59 @@ Communication communication_of(Make&& make) {
   return communication;
 }
 
-TEST(ObjectLayout, CommunicatesEightBytesOfARankAndOneAgreement) {
+TEST(ObjectLayout, CommunicatesTheNumberOfObjectsAndOneAgreement) {
+  using Calls = std::map<std::string, long long>;
   const auto ranks = static_cast<std::size_t>(size());
+  const Options options{.method = Method::stream, .share_memory = false};
+  const auto communication_in = [&](const Case& c) {
+    Objects objects(c.before(), c.after(), Shape::dense);
+    return communication_of([&] { return plan_case(c, objects, options); });
+  };
+  const auto dealt = [&](std::uint64_t each, const std::optional<ObjectLayout>& from) {
+    return communication_in({std::vector(ranks, each), from, ObjectLayout::cyclic(2)});
+  };
+  // Where the ranks number the objects each has to know all counts.
+  const Communication in_a_row = dealt(60, {});
+  const Calls counts{{"Allgather", 1}, {"Allreduce", 2}};
+  EXPECT_TRUE(all_ranks(in_a_row.calls == counts)) << ::testing::PrintToString(in_a_row.calls);
+  const Communication layout = dealt(60, ObjectLayout::cyclic(3));
+  const Calls sum{{"Allreduce", 2}};
+  EXPECT_TRUE(all_ranks(layout.calls == sum)) << ::testing::PrintToString(layout.calls);
+  // The number of objects makes no difference.
+  EXPECT_TRUE(all_ranks(dealt(6000, {}).bytes == in_a_row.bytes));
+  EXPECT_TRUE(all_ranks(dealt(6000, ObjectLayout::cyclic(3)).bytes == layout.bytes));
+  EXPECT_TRUE(all_ranks(communication_in(rows_to_columns(6)).calls == layout.calls));
+  // The same objects to the same slots by a map.
   const Case c{std::vector<std::uint64_t>(ranks, 60), {}, ObjectLayout::cyclic(2)};
   Objects objects(c.before(), c.after(), Shape::dense);
-  const Options options{.method = Method::stream, .share_memory = false};
-  const Communication layout = communication_of([&] { return plan_case(c, objects, options); });
-  // The same objects to the same slots by a map.
   std::vector<Address> addresses;
   for (const auto& to : objects.destination())
     if (to) addresses.push_back(*to);
   const Communication map = communication_of([&] {
     return plan_to_slots(MPI_COMM_WORLD, objects.storage(), objects.count(), addresses, options);
   });
-  // The counts; the agreement.
-  const std::map<std::string, long long> expected{{"Allgather", 1}, {"Allreduce", 1}};
-  EXPECT_TRUE(all_ranks(layout.calls == expected)) << ::testing::PrintToString(layout.calls);
-  EXPECT_TRUE(all_ranks(layout.all_calls() < map.all_calls()));
-  EXPECT_TRUE(all_ranks(layout.bytes < map.bytes || size() == 1))
-      << layout.bytes << " and " << map.bytes << " bytes";
-  // The number of objects makes no difference to what is communicated, a map is sent object by
-  // object.
-  const Case large{std::vector<std::uint64_t>(ranks, 6000), {}, ObjectLayout::cyclic(2)};
-  Objects many(large.before(), large.after(), Shape::dense);
-  const Communication more = communication_of([&] { return plan_case(large, many, options); });
-  EXPECT_TRUE(all_ranks(more.calls == layout.calls && more.bytes == layout.bytes));
-  const Case tiles = rows_to_columns(6);
-  Objects of_tiles(tiles.before(), tiles.after(), Shape::dense);
-  const Communication same = communication_of([&] { return plan_case(tiles, of_tiles, options); });
-  EXPECT_TRUE(all_ranks(same.calls == layout.calls && same.bytes == layout.bytes));
+  EXPECT_TRUE(all_ranks(in_a_row.all_calls() < map.all_calls()));
+  EXPECT_TRUE(all_ranks(in_a_row.bytes < map.bytes || size() == 1))
+      << in_a_row.bytes << " and " << map.bytes << " bytes";
+}
+
+TEST(ObjectLayout, AsksOnlyNeighboursForTheirMessagesWhereBudgetsDiffer) {
+  // Blocks of 2 to blocks of 3 of as many objects as ranks: most ranks share nothing.
+  const auto ranks = static_cast<std::uint64_t>(size());
+  const Case c{std::vector<std::uint64_t>(ranks, 1), ObjectLayout::cyclic(2),
+               ObjectLayout::cyclic(3)};
+  Objects objects(c.before(), c.after(), Shape::dense);
+  Options options{.method = Method::stream, .share_memory = false};
+  if (rank() == 0) options.budget_bytes = 640;
+  const Communication words = communication_of([&] { return plan_case(c, objects, options); });
+  EXPECT_TRUE(all_ranks(words.calls.count("Allgather") == 0));
+  EXPECT_TRUE(all_ranks(words.collective_calls() == 2)) << ::testing::PrintToString(words.calls);
+  Plan plan = plan_case(c, objects, options);
+  const auto flows = static_cast<long long>(plan.neighbours());
+  const long long messages = words.all_calls() - words.collective_calls();
+  EXPECT_TRUE(all_ranks(messages <= flows && (messages > 0 || flows == 0 || size() > 2)));
+  execute(plan, objects.storage());
+  EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
 }
 
 TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {

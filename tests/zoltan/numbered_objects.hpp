@@ -91,6 +91,7 @@ inline void expect_only_blocks_sent(const Report& report) {
   EXPECT_LE(spent.all_calls() - spent.collective_calls(),
             static_cast<long long>(report.messages + report.credits));
   EXPECT_EQ(spent.calls.count("Issend"), 0U) << "counts are announced by it";
+  EXPECT_EQ(spent.calls.count("Allgather"), 0U) << "counts of all ranks";
 }
 
 inline std::vector<std::uint64_t> even_counts(std::uint64_t each) {

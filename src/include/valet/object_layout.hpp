@@ -70,7 +70,7 @@ struct ObjectLayout {
 ///         not_initialized, invalid_communicator. The data is unchanged. Planning does not fail if
 ///         a rank gets too many objects: compare required_slots() with its slots.
 ///
-/// Planning communicates 8 bytes from every rank to all, and one reduction. The intersections
+/// Planning communicates two reductions and 8 bytes from every rank to all. The intersections
 /// follow C. Foyer, A. Tate, S. McIntosh-Smith, "ASPEN: An Efficient Algorithm for Data
 /// Redistribution Between Producer and Consumer Grids", section 4.4. Memory: 4 bytes per departing
 /// object and 2/8 byte per slot, with execute() 12 bytes per slot in total; 64*P while planning.
@@ -91,10 +91,14 @@ struct ObjectLayout {
 /// @param options       As above.
 /// @throws Error as above, and invalid_argument if a count does not match `from`.
 ///
+/// Planning communicates two reductions; where messages differ in size, as budgets may, also one
+/// word to each neighbour.
+///
 /// Memory: 4 bytes per departing and per arriving object, 8 per object that changes its slot inside
-/// the rank, 1/8 byte per slot, with execute() 16 bytes per slot in total; while planning 64*P, 8
-/// per object that stays on the rank, and 40 bytes per segment that a rank's part shares with the
-/// other layout in one period of a dimension.
+/// the rank, 1/8 byte per slot, with execute() 16 bytes per slot in total; while planning at most
+/// 64*P (nothing where a rank shares few segments with the other layout), 8 per object that stays
+/// on the rank, and 44 bytes per segment that a rank's part shares with the other layout in one
+/// period of a dimension.
 [[nodiscard]] VALET_EXPORT Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage,
                                                std::uint64_t count, const ObjectLayout& from,
                                                const ObjectLayout& to, const Options& options = {});
