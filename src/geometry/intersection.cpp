@@ -16,6 +16,18 @@ template <class... Parts>
   throw Error(ErrorCode::invalid_argument, invalid(parts...).text);
 }
 
+/// Times as many coordinates as families from where on these are found by a search.
+constexpr std::int64_t sparse = 8;
+
+/// Families of a coordinate of mine with all of theirs, at most: those of each own block, see
+/// split_block(). Or, what is as good, more than there are coordinates of theirs.
+std::int64_t most_families(const DimensionPair& pair) {
+  const std::int64_t pieces = quotient(pair.mine.block, pair.theirs.block);
+  const std::int64_t of_each = std::min<std::int64_t>(pair.theirs.ranks, pieces) + 2;
+  const std::int64_t blocks = quotient(pair.period, pair.mine.stride) + 1;
+  return std::min<std::int64_t>(blocks, pair.theirs.ranks) * of_each;
+}
+
 std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_t other) {
   if (stride >= extent || other >= extent) return extent;
   const std::int64_t factor = quotient(stride, std::gcd(stride, other));
@@ -54,6 +66,7 @@ std::int64_t walk(const DimensionPair& pair, int coordinate, const IntersectOpti
     case IntersectionAlgorithm::falls:
       return walk_comparing<Comparing::onwards>(pair, coordinate, peers, sink);
     default:
+      aspen_walks.fetch_add(1, std::memory_order_relaxed);
       return options.peer == IntersectOptions::all_peers
                  ? walk_aspen(pair, coordinate, sink)
                  : walk_aspen_to(pair, coordinate, options.peer, sink);
@@ -61,6 +74,8 @@ std::int64_t walk(const DimensionPair& pair, int coordinate, const IntersectOpti
 }
 
 }  // namespace
+
+std::atomic<std::uint64_t> aspen_walks = 0;
 
 void check_intersection(const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
                         const IntersectOptions& options) {
@@ -100,6 +115,11 @@ DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair
                                              int coordinate, const IntersectOptions& options)
     : pair_(pair) {
   const Peers peers = peers_of(pair, options);
+  const std::int64_t most = most_families(pair);
+  if (most * sparse < peers.end - peers.first) {
+    find_few(ledger, coordinate, options, static_cast<std::size_t>(most));
+    return;
+  }
   lowest_ = peers.first;
   first_ = Array<std::int64_t>(ledger, static_cast<std::size_t>(peers.end - peers.first) + 1);
   // Counted, then placed: no second list beside the sorted one.
@@ -126,6 +146,29 @@ DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair
       family.before = before;
       before += family.length * family.count;
     }
+  }
+}
+
+/// Sorted, without a table over the peers.
+void DimensionIntersection::find_few(Ledger& ledger, int coordinate,
+                                     const IntersectOptions& options, std::size_t most) {
+  Array<IndexFamily> found(ledger, most);
+  std::size_t count = 0;
+  operations_ =
+      walk(pair_, coordinate, options, [&](const IndexFamily& family) { found[count++] = family; });
+  const std::span<IndexFamily> sorted = std::span(found).first(count);
+  std::ranges::sort(sorted, {}, [](const IndexFamily& family) {
+    return std::pair(family.peer, family.position);
+  });
+  families_ = Array<Family>(ledger, count);
+  peers_ = Array<std::int32_t>(ledger, count);
+  for (std::size_t f = 0; f < count; ++f) {
+    const IndexFamily& family = sorted[f];
+    const bool is_first = f == 0 || peers_[f - 1] != family.peer;
+    peers_[f] = family.peer;
+    families_[f] = {
+        family.position, family.local, family.length, family.count,
+        is_first ? 0 : families_[f - 1].before + families_[f - 1].length * families_[f - 1].count};
   }
 }
 

@@ -3,8 +3,10 @@
 
 /// What the algorithms that find an intersection have in common.
 
+#include <valet/export.hpp>
 #include <valet/intersect.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 
@@ -18,6 +20,9 @@ inline std::int64_t quotient(std::int64_t numerator, std::int64_t denominator) {
     return static_cast<std::uint32_t>(numerator) / static_cast<std::uint32_t>(denominator);
   return numerator / denominator;
 }
+
+/// How often ASPEN has walked in this process, so that tests see what a plan was computed by.
+VALET_EXPORT extern std::atomic<std::uint64_t> aspen_walks;
 
 /// Coordinates of theirs that are looked for.
 struct Peers {

@@ -146,6 +146,25 @@ TEST(SharedObjects, OfManyObjectsAreDescribedByFewSegments) {
   EXPECT_LE(ledger.peak_bytes(), 4096U);
 }
 
+TEST(SharedObjects, OfFewSegmentsTakeNoTableOverTheRanks) {
+  constexpr std::int64_t objects = 1'000'000'000'000;
+  constexpr int ranks = 10'000;
+  const ObjectSide before(Dimension(objects, 4, ranks)), after(Dimension(objects, 7, ranks));
+  const ObjectSide tiles(BlockCyclic({1'000'000, 1'000'000}, {4, 1'000'000}, {ranks, 1}));
+  const ObjectSide others(BlockCyclic({1'000'000, 1'000'000}, {7, 1'000'000}, {ranks, 1}));
+  const ObjectSide balanced(objects, ranks);
+  for (const auto& [a, b] : {std::pair(&before, &after), std::pair(&after, &before),
+                             std::pair(&tiles, &others), std::pair(&balanced, &before)})
+    for (const int rank : {0, 4321, ranks - 1}) {
+      Ledger ledger;
+      const SharedObjects shared(ledger, *a, rank, *b);
+      std::int64_t count = 0;
+      for (int peer = 0; peer < ranks; ++peer) count += shared.count(peer);
+      EXPECT_EQ(count, a->count(rank));
+      EXPECT_LE(ledger.peak_bytes(), 4096U) << "not as much as a bit for each of 32,768 ranks";
+    }
+}
+
 TEST(SharedObjects, OfTilesAreDescribedByFewSegmentsOfEachDimension) {
   const BlockCyclic::Extents extents{1'000'000, 1'000'000};
   Ledger ledger;

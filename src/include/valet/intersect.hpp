@@ -149,6 +149,10 @@ class VALET_EXPORT DimensionIntersection {
   [[nodiscard]] const DimensionPair& pair() const noexcept { return pair_; }
   /// What is shared with a coordinate of theirs, ascending; nothing with those not asked for.
   [[nodiscard]] std::span<const Family> families(int peer) const noexcept {
+    if (first_.size() == 0) {
+      const auto found = std::ranges::equal_range(peers_, peer);
+      return {families_.data() + (found.begin() - peers_.begin()), found.size()};
+    }
     const auto p = static_cast<std::size_t>(peer - lowest_);
     if (peer < lowest_ || p + 1 >= first_.size()) return {};
     return {families_.data() + first_[p], static_cast<std::size_t>(first_[p + 1] - first_[p])};
@@ -157,7 +161,7 @@ class VALET_EXPORT DimensionIntersection {
   [[nodiscard]] bool is_empty() const noexcept { return families_.size() == 0; }
   /// Indices shared with a peer. O(log families).
   [[nodiscard]] std::int64_t size(int peer) const noexcept;
-  /// Indices shared with a peer in one period. O(1).
+  /// Indices shared with a peer in one period.
   [[nodiscard]] std::int64_t size_of_period(int peer) const noexcept;
   /// What finding them took, as IntersectionAlgorithm counts.
   [[nodiscard]] std::int64_t operations() const noexcept { return operations_; }
@@ -182,8 +186,11 @@ class VALET_EXPORT DimensionIntersection {
   }
 
  private:
+  void find_few(Ledger& ledger, int coordinate, const IntersectOptions& options, std::size_t most);
+
   Array<Family> families_;
-  Array<std::int64_t> first_;  ///< for each peer, and the end
+  Array<std::int64_t> first_;  ///< for each peer, and the end; or
+  Array<std::int32_t> peers_;  ///< of each family, where they are few
   int lowest_ = 0;
   std::int64_t operations_ = 0;
   DimensionPair pair_;
@@ -197,9 +204,10 @@ class VALET_EXPORT DimensionIntersection {
 /// sequence, so data packed in this order needs no indices.
 ///
 /// Memory: 40 bytes per family and 8 per coordinate of their grid (16 for one peer), summed over
-/// dimensions. A dimension has at most as many families as one period has runs of shared indices;
-/// at most R + 2 per own block, R their coordinates; and at most 3 per block of theirs that holds a
-/// whole turn of mine. So BLOCK to CYCLIC and back are O(R), not O(extent).
+/// dimensions; where the former are few, 44 bytes and nothing per coordinate. A dimension has at
+/// most as many families as one period has runs of shared indices; at most R + 2 per own block, R
+/// their coordinates; and at most 3 per block of theirs that holds a whole turn of mine. So BLOCK
+/// to CYCLIC and back are O(R), not O(extent).
 class VALET_EXPORT Intersection {
  public:
   /// See intersect().
