@@ -3,6 +3,7 @@
 // Attached storage remembers the layout that its objects are in: from layout to layout every object
 // is where the layout has it, planned from the two layouts alone.
 
+#include "geometry/intersection.hpp"
 #include "numbered_objects.hpp"
 #include "zoltan_lists.hpp"
 #include <valet/zoltan/rebalancer.hpp>
@@ -285,6 +286,46 @@ TEST(AttachedLayouts, ExchangeNeitherCountsNorSlots) {
   communication = {};
   objects.cells.partition();
   expect_only_blocks_sent(objects.cells.result().report);
+}
+
+/// Entries of ASPEN's walk on this rank.
+template <class Call>
+std::uint64_t walks_in(Call&& call) {
+  const std::uint64_t before = valet::layout::aspen_walks;
+  call();
+  return valet::layout::aspen_walks - before;
+}
+
+TEST(AttachedLayouts, ArePlannedByAspensWalkAtEveryDoor) {
+  const ObjectLayout from = ObjectLayout::cyclic(4), to = ObjectLayout::cyclic(7);
+  Numbered here(even_counts(252));
+  const std::uint64_t count = numbers_here(from, here.all).size();
+  const std::uint64_t walks = walks_in([&] {
+    static_cast<void>(
+        valet::plan_to_layout(MPI_COMM_WORLD, {valet::field(here.number)}, count, from, to));
+  });
+  EXPECT_EQ(walks, 4U) << "at both ends, to count the families and to list them";
+  if (size() == 1) return;  // where nothing changes, nothing is planned
+  for (const char* const lists : {"NONE", "ALL", "EXPORT"}) {
+    Numbered objects(even_counts(252), lists);
+    const auto walks_to = [&](const ObjectLayout& layout) {
+      objects.choose(layout);
+      return walks_in([&] { EXPECT_EQ(ZoltanLists(objects.zoltan).code(), ZOLTAN_OK); });
+    };
+    EXPECT_EQ(walks_to(from), 0U) << "an interval is dealt";
+    EXPECT_EQ(walks_to(to), walks) << lists;
+    objects.expect_in(to);
+    EXPECT_EQ(walks_to(ObjectLayout::balanced()), 0U);
+  }
+  valet::zoltan::RebalancerOptions options;
+  options.method = "BLOCK_CYCLIC";
+  options.block_size = to.block_size;
+  valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  rebalancer.from(from);
+  EXPECT_EQ(walks_in([&] {
+              rebalancer.rebalance(count, valet::BlockStorage{valet::field(here.number)});
+            }),
+            walks);
 }
 
 TEST(AttachedIds, KeepObjectsOutOfCellsOnlyWhereSomebodySeesThem) {
