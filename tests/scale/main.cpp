@@ -7,16 +7,19 @@
 #include "folded_memory.hpp"
 #include "patterns.hpp"
 #include "peer.hpp"
+#include <valet/objects.hpp>
 #include <valet/plan.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace valet::scale {
@@ -108,6 +111,9 @@ double two_reductions_and_a_barrier() {
 /// Whether a method sends blocks that lie apart as one message of pieces.
 bool has_pieces(const std::string& method) { return method != "stream" && method != "alltoallv"; }
 
+/// Methods of migrate_objects() have this before their name: blocks are objects behind functions.
+constexpr std::string_view of_objects = "objects-";
+
 Options options_of(const Settings& settings, const std::string& method) {
   Options options{.budget_bytes = settings.budget_bytes,
                   .message_bytes = settings.message_bytes,
@@ -160,6 +166,7 @@ class Migration {
 
  private:
   [[nodiscard]] Json measured(const std::string& method) {
+    if (method.starts_with(of_objects)) return measured_objects(method.substr(of_objects.size()));
     const Options options = options_of(settings_, method);
     static_cast<void>(plan(options));  // makes what is kept with the communicator
     std::unique_ptr<Plan> plan_again;
@@ -181,6 +188,46 @@ class Migration {
             {"peak_extra_bytes", report.peak_extra_bytes},
             {"budget_bytes", report.budget_bytes},
             {"verified", is_right(report)}};
+  }
+
+  /// Of each object only its identity is packed; copies of the whole are charged.
+  [[nodiscard]] Json measured_objects(const std::string& method) {
+    std::uint64_t wrong = 0;
+    const auto charge = [&] { charge_copy(settings_.block_bytes, settings_.copy_bandwidth); };
+    const ObjectFunctions functions{
+        .size = [&](std::uint64_t) { return settings_.block_bytes; },
+        .pack =
+            [&](std::uint64_t object, std::span<std::byte> packed) {
+              charge();
+              const std::uint64_t name = identity(part_.rank, object);
+              std::memcpy(packed.data(), &name, sizeof name);
+            },
+        .unpack =
+            [&](int source, std::span<const std::byte> packed) {
+              charge();
+              std::uint64_t name = 0;
+              std::memcpy(&name, packed.data(), sizeof name);
+              const Part from = pattern_.part(source, part_.ranks, settings_.slots, settings_.free);
+              const bool is_from =
+                  (name - 1) / settings_.slots == static_cast<std::uint64_t>(source);
+              const bool is_here =
+                  pattern_.destination(from, (name - 1) % settings_.slots).rank == part_.rank;
+              if (!is_from || !is_here) ++wrong;
+            },
+        .left = {}};
+    Report report;
+    const double seconds = timed([&] {
+      report = migrate_objects(MPI_COMM_WORLD, ranks_.size(), ranks_, functions,
+                               options_of(settings_, method));
+    });
+    std::uint64_t all_wrong = 0;
+    MPI_Allreduce(&wrong, &all_wrong, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    report = summed_over_ranks(report, MPI_COMM_WORLD);
+    return {{"seconds", seconds},
+            {"messages", report.messages},
+            {"phases", report.phases},
+            {"peak_extra_bytes", report.peak_extra_bytes},
+            {"verified", all_wrong == 0 && report.blocks_after == report.blocks_before}};
   }
 
   [[nodiscard]] std::uint64_t identity(int rank, std::uint64_t slot) const {
