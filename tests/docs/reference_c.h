@@ -27,6 +27,9 @@ void logged_run(MPI_Comm comm, const Valet_Storage* storage, uint64_t count, con
                 FILE* log_file);
 Valet_Storage* custom_storage(uint64_t slots, size_t block_bytes, Valet_Pack_fn* pack,
                               Valet_Unpack_fn* unpack, void* queue);
+void moved_cells(MPI_Comm comm, uint64_t count, const int* ranks, Valet_Object_size_fn* size,
+                 Valet_Object_pack_fn* pack, Valet_Object_unpack_fn* unpack,
+                 Valet_Object_left_fn* left, void* tree);
 
 /* ragged.c */
 uint64_t moved_lists(MPI_Comm comm, void* bytes, uint64_t capacity_bytes, uint64_t* lengths,

@@ -167,6 +167,38 @@ TEST(ReferenceInC, MovesMemoryOfAnotherKind) {
   expect_moved(custom_storage(slots, sizeof(int), pack, unpack, &queue), queue);
 }
 
+using Tree = std::vector<std::string>;
+
+int object_size(void* tree, std::uint64_t object, std::uint64_t* bytes) {
+  *bytes = static_cast<Tree*>(tree)->at(object).size();
+  return 0;
+}
+
+int pack_object(void* tree, std::uint64_t object, void* packed, std::uint64_t bytes) {
+  static_cast<Tree*>(tree)->at(object).copy(static_cast<char*>(packed), bytes);
+  return 0;
+}
+
+int unpack_object(void* tree, int, const void* packed, std::uint64_t bytes) {
+  static_cast<Tree*>(tree)->emplace_back(static_cast<const char*>(packed), bytes);
+  return 0;
+}
+
+int object_left(void* tree, std::uint64_t object) {
+  static_cast<Tree*>(tree)->at(object) = "left";
+  return 0;
+}
+
+TEST(ReferenceInC, MovesObjects) {
+  Tree tree(slots, "cell of rank " + std::to_string(rank()));
+  const std::vector<int> ranks(slots, next());
+  moved_cells(MPI_COMM_WORLD, slots, ranks.data(), object_size, pack_object, unpack_object,
+              object_left, &tree);
+  Tree expected(slots, size() > 1 ? "left" : "cell of rank 0");
+  if (size() > 1) expected.resize(2 * slots, "cell of rank " + std::to_string(previous()));
+  EXPECT_EQ(tree, expected);
+}
+
 TEST(ReferenceInC, MovesLists) {
   // Block k has k numbers.
   std::vector<double> values(slots * slots, rank());

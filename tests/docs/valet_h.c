@@ -159,3 +159,16 @@ Valet_Storage* custom_storage(uint64_t slots, size_t block_bytes, Valet_Pack_fn*
   Valet_Storage* device = Valet_Storage_create_custom(slots, block_bytes, &functions, queue);
   return device;
 }
+
+void moved_cells(MPI_Comm comm, uint64_t count, const int* ranks, Valet_Object_size_fn* size,
+                 Valet_Object_pack_fn* pack, Valet_Object_unpack_fn* unpack,
+                 Valet_Object_left_fn* left, void* tree) {
+  /* Objects that only functions of the application reach, such as cells of a tree. */
+  Valet_Object_functions functions = Valet_Object_functions_default();
+  functions.size = size;
+  functions.pack = pack;
+  functions.unpack = unpack;
+  functions.left = left;
+  if (Valet_Migrate_objects(comm, count, ranks, &functions, tree, NULL, NULL) != VALET_SUCCESS)
+    fprintf(stderr, "%s\n", Valet_Error_message());
+}
