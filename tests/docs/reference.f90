@@ -178,6 +178,30 @@ subroutine make_custom(slots, pack, unpack, queue, device) bind(C, name='fortran
   call Valet_Set_log_callback(c_funloc(to_log), c_null_ptr)
 end subroutine
 
+subroutine move_objects(comm, count, ranks, size_of, pack, unpack, left, tree) &
+    bind(C, name='fortran_moved_objects')
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_objects
+  implicit none
+  integer(c_int), value :: comm
+  integer(c_int64_t), value :: count
+  integer(c_int), intent(in) :: ranks(count)
+  type(c_funptr), value :: size_of, pack, unpack, left
+  type(c_ptr), value :: tree
+  type(Valet_Object_functions) :: functions
+  integer(c_int) :: code
+
+  ! Objects that only functions of the application reach: c_funloc of functions with bind(C).
+  functions = Valet_Object_functions_default()
+  functions%size = size_of
+  functions%pack = pack
+  functions%unpack = unpack
+  functions%left = left
+  code = Valet_Migrate_objects(comm, count, ranks, functions, tree)
+  if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
+end subroutine
+
 function heard_messages() bind(C, name='fortran_heard') result(heard)
   use listener
   implicit none

@@ -20,6 +20,9 @@ void fortran_moved_rows(int comm, double* entries, std::int64_t capacity, std::i
                         int* id, std::int64_t most, std::int64_t* count, const int* ranks);
 void fortran_custom(std::int64_t slots, Valet_Pack_fn* pack, Valet_Unpack_fn* unpack, void* queue,
                     Valet_Storage** device);
+void fortran_moved_objects(int comm, std::int64_t count, const int* ranks,
+                           Valet_Object_size_fn* size, Valet_Object_pack_fn* pack,
+                           Valet_Object_unpack_fn* unpack, Valet_Object_left_fn* left, void* tree);
 int fortran_heard();
 }
 
@@ -133,6 +136,36 @@ int unpack(void* memory, const void* packed, const std::uint64_t* list, std::siz
     std::memcpy(static_cast<int*>(memory) + list[k], static_cast<const int*>(packed) + k,
                 sizeof(int));
   return 0;
+}
+
+int object_size(void*, std::uint64_t, std::uint64_t* bytes) {
+  *bytes = sizeof(int);
+  return 0;
+}
+
+int pack_object(void* tree, std::uint64_t object, void* packed, std::uint64_t bytes) {
+  std::memcpy(packed, &static_cast<std::vector<int>*>(tree)->at(object), bytes);
+  return 0;
+}
+
+int unpack_object(void* tree, int, const void* packed, std::uint64_t bytes) {
+  std::memcpy(&static_cast<std::vector<int>*>(tree)->emplace_back(), packed, bytes);
+  return 0;
+}
+
+int object_left(void* tree, std::uint64_t object) {
+  static_cast<std::vector<int>*>(tree)->at(object) = -1;
+  return 0;
+}
+
+TEST(ReferenceInFortran, MovesObjects) {
+  std::vector<int> tree(slots, rank());
+  const std::vector<int> ranks(slots, next());
+  fortran_moved_objects(comm(), slots, ranks.data(), object_size, pack_object, unpack_object,
+                        object_left, &tree);
+  std::vector<int> expected(slots, size() > 1 ? -1 : 0);
+  if (size() > 1) expected.resize(2 * slots, previous());
+  EXPECT_EQ(tree, expected);
 }
 
 TEST(ReferenceInFortran, MovesMemoryOfAnotherKindAndListens) {
