@@ -1,24 +1,31 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
 ! Uses the Fortran module as an application would: a ring shift to ranks and to slots, an error
-! that every rank must get, an all-to-all with each method, and a matrix between layouts. Stops
-! with an error unless all of it is right.
+! that every rank must get, objects behind functions, an all-to-all with each method, and a matrix
+! between layouts. Stops with an error unless all of it is right.
 program fortran_client
   use, intrinsic :: iso_c_binding
   use mpi
   use valet
+  use valet_objects
   implicit none
 
+  type Cell
+    integer(c_int8_t), allocatable :: values(:)
+  end type
   integer, parameter :: slots = 100
   integer :: rank, ranks, ierror
   integer :: failures = 0
-  integer :: messages = 0
+  integer, target :: messages = 0
   integer(c_int64_t) :: blocks_done = -1
+  type(Cell), save :: cells(0:2*slots)
+  integer :: last_cell = 0
 
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   call check_maps()
+  call check_objects()
   call check_what_is_seen()
   call check_alltoall(VALET_ALLTOALL_AUTOMATIC)
   call check_alltoall(VALET_ALLTOALL_STREAM)
@@ -125,6 +132,67 @@ contains
     call Valet_Plan_free(plan)
     call Valet_Storage_free(storage)
   end subroutine
+
+  ! Cells of 0 bytes and more, all to the next rank; one that tells no size is an error of all.
+  subroutine check_objects()
+    type(Valet_Object_functions) :: functions
+    integer(c_int) :: destinations(slots)
+    integer :: i, k
+    functions = Valet_Object_functions_default()
+    functions%size = c_funloc(cell_size)
+    functions%pack = c_funloc(pack_cell)
+    functions%unpack = c_funloc(unpack_cell)
+    functions%left = c_funloc(cell_left)
+    last_cell = slots - 1
+    do k = 0, last_cell
+      cells(k)%values = [(int(rank, c_int8_t), i=1, k)]
+    end do
+    destinations = modulo(rank + 1, ranks)
+    call require(Valet_Migrate_objects(MPI_COMM_WORLD, int(slots, c_int64_t), destinations, &
+      functions, merge(c_null_ptr, c_loc(messages), ranks > 1 .and. rank == 0)) == &
+      merge(VALET_CALLBACK_FAILED, VALET_SUCCESS, ranks > 1), 'a cell without a size')
+    call require(Valet_Migrate_objects(MPI_COMM_WORLD, int(slots, c_int64_t), destinations, &
+      functions, c_loc(messages)) == VALET_SUCCESS, 'moving objects')
+    call require(last_cell == merge(2, 1, ranks > 1)*slots - 1, 'the number of objects')
+    do k = 0, slots - 1
+      call require(allocated(cells(k)%values) .eqv. ranks == 1, 'an object that has left')
+      if (ranks > 1) call require(size(cells(slots + k)%values) == k .and. &
+        all(cells(slots + k)%values == modulo(rank - 1, ranks)), 'an object that has arrived')
+    end do
+  end subroutine
+
+  integer(c_int) function cell_size(data, object, bytes) bind(C)
+    type(c_ptr), value :: data
+    integer(c_int64_t), value :: object
+    integer(c_int64_t), intent(out) :: bytes
+    bytes = size(cells(object)%values)
+    cell_size = merge(0, 1, c_associated(data))
+  end function
+
+  integer(c_int) function pack_cell(data, object, packed, bytes) bind(C)
+    type(c_ptr), value :: data
+    integer(c_int64_t), value :: object, bytes
+    integer(c_int8_t), intent(out) :: packed(bytes)
+    packed = cells(object)%values
+    pack_cell = merge(0, 1, c_associated(data))
+  end function
+
+  integer(c_int) function unpack_cell(data, source, packed, bytes) bind(C)
+    type(c_ptr), value :: data
+    integer(c_int), value :: source
+    integer(c_int64_t), value :: bytes
+    integer(c_int8_t), intent(in) :: packed(bytes)
+    last_cell = last_cell + 1
+    cells(last_cell)%values = packed
+    unpack_cell = merge(0, 1, c_associated(data) .and. all(packed == source))
+  end function
+
+  integer(c_int) function cell_left(data, object) bind(C)
+    type(c_ptr), value :: data
+    integer(c_int64_t), value :: object
+    deallocate(cells(object)%values)
+    cell_left = merge(0, 1, c_associated(data))
+  end function
 
   ! All blocks want to be on rank 0, which has room for half of its own.
   subroutine check_repair()
