@@ -5,6 +5,9 @@
 
 #include "test_comm.hpp"
 
+#include <cstring>
+#include <unordered_map>
+
 namespace {
 
 using valet::test::rank;
@@ -60,6 +63,44 @@ TEST(Readme, MovesBlocksOfDifferentSizes) {
     wrong += wrong_block(
         k, (k / 20 + static_cast<std::uint64_t>(size()) - 1) % static_cast<std::uint64_t>(size()),
         k % 20, next);
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+}
+
+TEST(Readme, MovesObjectsBehindFunctions) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  std::unordered_map<std::uint64_t, std::vector<double>> cells;  // by name
+  std::vector<std::uint64_t> name;                               // cell k of the call
+  std::vector<int> ranks;                                        // and where it goes
+
+  // Cell k of rank r has k numbers r and goes to the next rank.
+  for (std::uint64_t k = 0; k < 50; ++k) {
+    name.push_back(100 * static_cast<std::uint64_t>(rank()) + k);
+    cells[name[k]].assign(k, rank());
+    ranks.push_back((rank() + 1) % size());
+  }
+
+  valet::ObjectFunctions functions;
+  functions.size = [&](std::uint64_t k) { return 8 + 8 * cells.at(name[k]).size(); };
+  functions.pack = [&](std::uint64_t k, std::span<std::byte> packed) {
+    std::memcpy(packed.data(), &name[k], 8);
+    std::ranges::copy(std::as_bytes(std::span(cells.at(name[k]))), packed.begin() + 8);
+  };
+  functions.unpack = [&](int, std::span<const std::byte> packed) {
+    std::uint64_t arrived = 0;
+    std::memcpy(&arrived, packed.data(), 8);
+    std::vector<double>& cell = cells[arrived];
+    cell.resize(packed.size() / 8 - 1);
+    std::ranges::copy(packed.subspan(8), std::as_writable_bytes(std::span(cell)).begin());
+  };
+  functions.left = [&](std::uint64_t k) { cells.erase(name[k]); };
+
+  valet::migrate_objects(comm, name.size(), ranks, functions);
+
+  const int source = (rank() + size() - 1) % size();
+  long long wrong = cells.size() == 50 ? 0 : 1;
+  for (std::uint64_t k = 0; k < 50; ++k)
+    if (cells[100 * static_cast<std::uint64_t>(source) + k] != std::vector<double>(k, source))
+      ++wrong;
   EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
 }
 
