@@ -327,4 +327,19 @@ TEST_F(Front, SaysOnceWhoMovesTheObjects) {
                              "MIGRATE_CALLBACKS HOLD, MIGRATE_MEMORY 65536 bytes\n");
 }
 
+TEST_F(Front, SaysOnceWhatStepsMightSave) {
+  set(zoltan, "MIGRATE_METHOD", "STREAM");
+  set(zoltan, "MIGRATE_VERBOSE", "1");
+  set(zoltan, "MIGRATE_MEMORY", "16");  // less than an object
+  testing::internal::CaptureStderr();
+  migrate(zoltan);
+  migrate(zoltan);
+  const std::string text = testing::internal::GetCapturedStderr();
+  const std::regex sentence("HOLD keeps " + std::to_string(24 * (size() - 1)) +
+                            " bytes .* STEPS would take MIGRATE_MEMORY, 16 bytes; .* page Zoltan");
+  EXPECT_EQ(std::distance(std::sregex_iterator(text.begin(), text.end(), sentence), {}),
+            rank() == 0 && size() > 1 ? 1 : 0)
+      << text;
+}
+
 }  // namespace

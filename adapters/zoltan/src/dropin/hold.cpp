@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arrivals.hpp"
+#include "handle/messages.hpp"
 #include "migration.hpp"
 #include "mpi/check.hpp"
 #include "objects/room.hpp"
@@ -378,6 +379,8 @@ objects::Room prepare(Context& context, const ObjectList& exports, std::span<int
   receive_lists(context, exports, sizes, false, imports);
   Valet_Migration_Report& report = context.report;
   mpi::Agreement agreement;
+  std::uint64_t most_arrivals = report.bytes_imported;
+  agreement.largest(most_arrivals);
   const objects::Room room =
       make_room(context.call, scratch,
                 {.destinations = exports.peers,
@@ -388,6 +391,7 @@ objects::Room prepare(Context& context, const ObjectList& exports, std::span<int
                  .lists = exchange ? exchange->list_bytes() : 0},
                 agreement, std::move(mine));
   report.budget_raised_bytes += room.raised;
+  if (context.channel.rank() == 0) say_what_steps_save(context.parameters, most_arrivals);
   show_progress(context);
   return room;
 }

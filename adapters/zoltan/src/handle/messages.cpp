@@ -72,6 +72,21 @@ void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& param
   // A structure that is none of Zoltan's, or no memory: the migration itself says so.
 }
 
+void say_what_steps_save(const MigrationParameters& parameters, std::uint64_t arrivals) {
+  const std::uint64_t budget = parameters.options.budget_bytes;
+  if (!parameters.verbose || arrivals <= budget) return;
+  static std::once_flag said;
+  std::call_once(said, [&] {
+    std::fprintf(
+        stderr,
+        "[0] Valet " VALET_VERSION_TEXT
+        ": MIGRATE_CALLBACKS HOLD keeps %llu bytes of objects that have arrived on a rank, "
+        "STEPS would take MIGRATE_MEMORY, %llu bytes; what it asks of the callbacks is in "
+        "Valet's guide, page Zoltan, Objects behind callbacks\n",
+        static_cast<unsigned long long>(arrivals), static_cast<unsigned long long>(budget));
+  });
+}
+
 bool lacks_storage(const Zoltan_Struct* zoltan) {
   if (has_attached(zoltan) || followed_parameter(zoltan, "LB_METHOD") != "BLOCK_CYCLIC")
     return false;

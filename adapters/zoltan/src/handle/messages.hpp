@@ -8,6 +8,7 @@
 #include <valet/report.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
+#include <cstdint>
 #include <string>
 
 namespace valet::zoltan {
@@ -23,6 +24,11 @@ void print_error(int rank, const char* function, const std::string& text);
 /// @param left_out  Parameters that this call cannot obey, beside those without meaning for `kind`.
 void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters,
                    ObjectKind kind = ObjectKind::callbacks, const std::string& left_out = {});
+
+/// Where MIGRATE_VERBOSE asks for it and HOLD keeps more than the budget: what STEPS might save,
+/// and where to read what it asks for. Once. Local.
+/// @param arrivals  Packed bytes, the most of all ranks.
+void say_what_steps_save(const MigrationParameters& parameters, std::uint64_t arrivals);
 
 /// Whether the method is one that Zoltan does not know and no storage is attached, which is
 /// printed. The same on all ranks. Local.
