@@ -133,20 +133,6 @@ std::optional<Diagnostic> Steps::run() {
 
 const StepSender& Steps::sender() const { return *sender_; }
 
-Vector<ArrivedObjects> Steps::arrived() {
-  Vector<ArrivedObjects> all(call_.ledger);
-  all.reserve(planner_->ranges().size());
-  std::byte* next = memory_;
-  for (const StepRange& range : planner_->ranges()) {
-    const std::uint64_t count = range.end - range.first;
-    all.push_back(
-        {range.pair, range.first - planner_->first_of(range.pair), range.first, count, next});
-    if (call_.options.verify) add_arrived(*received_, traffic_.arriving, all.back());
-    next += sum_of(traffic_.arriving.subspan(range.first, count));
-  }
-  return all;
-}
-
 void Steps::verify() {
   if (!call_.options.verify) return;
   mpi::agree(call_.channel, sender_->checksums().compare(call_.channel, call_.ledger, *received_));

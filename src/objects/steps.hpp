@@ -72,8 +72,20 @@ class VALET_EXPORT Steps {
   /// Of a step: what leaves, and what arrives.
   [[nodiscard]] const StepSender& sender() const;
   [[nodiscard]] std::span<const StepRange> arrived_ranges() const { return planner_->ranges(); }
-  /// What has arrived, and where it is; once a step. @throws std::bad_alloc.
-  [[nodiscard]] Vector<ArrivedObjects> arrived();
+  /// Calls visit(arrived) for all that has arrived; once a step. Takes no memory: its sources do
+  /// not have it any more.
+  template <class Visit>
+  void for_each_arrived(Visit&& visit) {
+    std::byte* next = memory_;
+    for (const StepRange& range : planner_->ranges()) {
+      const std::uint64_t count = range.end - range.first;
+      const ArrivedObjects arrived{range.pair, range.first - planner_->first_of(range.pair),
+                                   range.first, count, next};
+      if (call_.options.verify) add_arrived(*received_, traffic_.arriving, arrived);
+      next += sum_of(traffic_.arriving.subspan(range.first, count));
+      visit(arrived);
+    }
+  }
 
  private:
   class PackingSender;

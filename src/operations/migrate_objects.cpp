@@ -224,12 +224,9 @@ class ObjectMigration final : public objects::StepOwner {
     std::optional<Diagnostic> failed;
     for (const objects::StepRange& range : steps_->sender().ranges())
       for (std::uint64_t k = range.first; k < range.end; ++k) leave(k, failed);
-    std::optional<Diagnostic> no_memory = detail::unless_out_of_memory(
-        [&] {
-          for (const objects::ArrivedObjects& arrived : steps_->arrived()) unpack(arrived, failed);
-        },
-        "no memory for the list of what has arrived");
-    return failed ? failed : no_memory;
+    steps_->for_each_arrived(
+        [&](const objects::ArrivedObjects& arrived) { unpack(arrived, failed); });
+    return failed;
   }
 
   void leave(std::uint64_t k, std::optional<Diagnostic>& failed) {

@@ -94,6 +94,10 @@ class ObjectCells {
     }
     return sum_over_ranks(intact);
   }
+  /// Over all ranks: cells. Collective.
+  [[nodiscard]] long long everywhere() const {
+    return sum_over_ranks(static_cast<long long>(cells_.size()));
+  }
   [[nodiscard]] const std::vector<CellMove>& moves() const { return moves_; }
 
   std::vector<int> ranks;                         ///< the map

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace {
 
@@ -63,6 +64,14 @@ bool end_refusal() {
   until_refusal = 0;
   is_exhausted = false;
   return refused;
+}
+
+RefusalPause::RefusalPause()
+    : until_(std::exchange(until_refusal, 0)), is_exhausted_(std::exchange(is_exhausted, false)) {}
+
+RefusalPause::~RefusalPause() {
+  until_refusal = until_;
+  is_exhausted = is_exhausted_;
 }
 
 }  // namespace valet::test

@@ -15,4 +15,18 @@ void refuse_allocation(long long n, Refusal refusal = Refusal::once);
 /// Refuses none any more. @return Whether one was refused.
 bool end_refusal();
 
+/// As long as it lives nothing is refused and nothing is counted: the application's own functions
+/// run.
+class RefusalPause {
+ public:
+  RefusalPause();
+  RefusalPause(const RefusalPause&) = delete;
+  RefusalPause& operator=(const RefusalPause&) = delete;
+  ~RefusalPause();
+
+ private:
+  long long until_;
+  bool is_exhausted_;
+};
+
 }  // namespace valet::test

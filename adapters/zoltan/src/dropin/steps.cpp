@@ -261,9 +261,10 @@ class CallbackSteps final : public objects::StepOwner {
 
   std::optional<Diagnostic> unpack_step() {
     Vector<ArrivedRange> ranges(context_.ledger);
-    const Vector<objects::ArrivedObjects> all = steps_->arrived();
-    ranges.reserve(all.size());
-    for (const objects::ArrivedObjects& arrived : all) ranges.push_back({arrived, arrived.first});
+    ranges.reserve(steps_->arrived_ranges().size());
+    steps_->for_each_arrived([&](const objects::ArrivedObjects& arrived) {
+      ranges.push_back({arrived, arrived.first});
+    });
     // As in HOLD: where the objects of each source stand together in the list that leads.
     if (imports_.blocked)
       std::ranges::sort(ranges, {},
