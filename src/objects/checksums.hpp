@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 
@@ -32,12 +33,17 @@ class Checksums {
   }
 
   /// Sends the receivers the sums and compares it with what `received` has. Collective; a
-  /// collective call must stand between it and the counts before. What does not agree, if
-  /// anything.
+  /// collective call must stand between it and the counts before. What does not agree, or that
+  /// there was no memory to find out, if anything.
   [[nodiscard]] std::optional<Diagnostic> compare(const mpi::Channel& channel, Ledger& ledger,
                                                   const Checksums& received) const {
     Vector<mpi::SparseCount> announced(ledger);
-    mpi::exchange_sparse_counts(channel, ledger, sums_, announced);
+    try {
+      mpi::exchange_sparse_counts(channel, ledger, sums_, announced);
+    } catch (const std::bad_alloc&) {  // when the exchange is over
+      return Diagnostic{ErrorCode::out_of_memory,
+                        "no memory for the checksums of what has arrived"};
+    }
     return first_difference(announced, received.sums_, compare_sums);
   }
 

@@ -67,8 +67,10 @@ Options phased(Scheduler scheduler, int parking) {
 
 TEST(RefusedAllocation, EndsStreamsOfObjectsOnAllRanks) {
   RefusedCells cells(60, 900);
-  const Options options{.budget_bytes = 40'000, .method = Method::stream};
-  survives_all(cells.migrated(options), "stream");
+  for (const bool verify : {false, true})
+    survives_all(
+        cells.migrated({.budget_bytes = 40'000, .method = Method::stream, .verify = verify}),
+        verify ? "verified" : "stream");
 }
 
 TEST(RefusedAllocation, EndsParkedObjectsOnAllRanks) {
