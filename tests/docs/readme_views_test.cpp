@@ -13,6 +13,7 @@
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_DualView.hpp>
+#include <zoltan.h>
 
 namespace {
 
