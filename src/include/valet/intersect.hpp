@@ -150,8 +150,8 @@ class VALET_EXPORT DimensionIntersection {
   /// What is shared with a coordinate of theirs, ascending; nothing with those not asked for.
   [[nodiscard]] std::span<const Family> families(int peer) const noexcept {
     if (first_.size() == 0) {
-      const auto found = std::ranges::equal_range(peers_, peer);
-      return {families_.data() + (found.begin() - peers_.begin()), found.size()};
+      const auto [first, end] = std::equal_range(peers_.begin(), peers_.end(), peer);
+      return {families_.data() + (first - peers_.begin()), static_cast<std::size_t>(end - first)};
     }
     const auto p = static_cast<std::size_t>(peer - lowest_);
     if (peer < lowest_ || p + 1 >= first_.size()) return {};

@@ -53,7 +53,7 @@ std::uint64_t promised(const ObjectCells& cells, const Options& options, const R
   }
   std::ranges::sort(peers);
   const auto neighbours =
-      static_cast<std::uint64_t>(std::ranges::unique(peers).begin() - peers.begin());
+      static_cast<std::uint64_t>(std::unique(peers.begin(), peers.end()) - peers.begin());
   EXPECT_EQ(report.neighbours, neighbours);
   const bool knows_all =
       report.method == "cyclic" ||
