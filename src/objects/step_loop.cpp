@@ -224,25 +224,20 @@ class StepParking {
   /// For each taker its runs of objects, each as destination, number and sizes; makes room for
   /// those that are to wait here.
   void exchange_sizes(const Vector<Peer>& takers, const Vector<Peer>& givers, Arrivals& arrivals) {
-    const auto words_of = [](const Vector<Peer>& peers) {
-      std::uint64_t words = 0;
-      for (const Peer& peer : peers) words += peer.count;
-      return words;
-    };
     mpi::WordLists sent(call_.ledger), received(call_.ledger);
-    sent.reserve(takers.size(), words_of(takers));
+    sent.reserve(takers.size(), count_of(takers));
     for (const Peer& taker : takers) {
       sent.begin(taker.rank);
       add_objects_for(taker.rank, sent);
     }
-    received.reserve(givers.size(), words_of(givers));
+    received.reserve(givers.size(), count_of(givers));
     for (const Peer& giver : givers) {
       received.begin(giver.rank);
       for (std::uint64_t k = 0; k < giver.count; ++k) received.add(0);
     }
     exchange_lists(call_.channel, call_.ledger, sent, received);
     ParkedObjects& parked = sender_.parked();
-    parked.reserve(words_of(givers));
+    parked.reserve(count_of(givers));
     for (std::size_t i = 0; i < givers.size(); ++i) {
       std::span<const std::uint64_t> words = received[i];
       while (!words.empty()) {

@@ -26,6 +26,13 @@ namespace valet::objects {
 /// A rank that objects are sent to or come from, and how many.
 using Peer = mpi::SparseCount;
 
+/// Those of all of them.
+[[nodiscard]] inline std::uint64_t count_of(std::span<const Peer> peers) {
+  std::uint64_t count = 0;
+  for (const Peer& peer : peers) count += peer.count;
+  return count;
+}
+
 /// The first that compare(a, b) finds wrong with what two lists have of a rank: the ranks of both,
 /// which ascend, and zeros where one list lacks the rank.
 template <class Compare>

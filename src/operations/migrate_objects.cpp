@@ -9,10 +9,10 @@
 #include "objects/records.hpp"
 #include "objects/steps.hpp"
 #include "plan/check_options.hpp"
+#include <valet/detail/first_failure.hpp>
 #include <valet/objects.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <new>
 #include <optional>
@@ -25,17 +25,12 @@ constexpr std::uint64_t most_objects = std::numeric_limits<std::uint32_t>::max()
 /// Bytes of lists that an object takes in a step, so that objects without bytes are not endless.
 constexpr std::uint64_t object_bytes = 16;
 
-/// The exception that a function of the application threw, while it is handled.
+/// What a function of the application threw, while it is handled.
 /// @param call  Such as "pack of object 7".
 Diagnostic thrown_by(const std::string& call, const char* consequence) {
-  std::string text = "an unknown exception";
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    text = error.what();
-  } catch (...) {  // has no text
-  }
-  return diagnose(ErrorCode::callback_failed, call, " threw: ", text, "; ", consequence);
+  detail::FirstFailure failure;
+  failure.keep(call.c_str());
+  return *failure.diagnostic(consequence);
 }
 
 /// Objects of the application that move in steps.
@@ -110,8 +105,7 @@ class ObjectMigration final : public objects::StepOwner {
   }
 
   std::optional<Diagnostic> ask_sizes() {
-    std::uint64_t count = 0;
-    for (const objects::Peer& peer : leaving_.peers) count += peer.count;
+    const std::uint64_t count = objects::count_of(leaving_.peers);
     sizes_ = Array<std::uint64_t>(frame_.ledger, count);
     for (std::uint64_t k = 0; k < count; ++k) {
       try {
@@ -149,9 +143,7 @@ class ObjectMigration final : public objects::StepOwner {
       mpi::exchange_sparse_counts(channel_, frame_.ledger, leaving_.peers, sources_);
       failed = detail::unless_out_of_memory(
           [&] {
-            std::uint64_t count = 0;
-            for (const objects::Peer& source : sources_) count += source.count;
-            arriving_sizes_ = Array<std::uint64_t>(frame_.ledger, count);
+            arriving_sizes_ = Array<std::uint64_t>(frame_.ledger, objects::count_of(sources_));
           },
           no_memory);
     } catch (const std::bad_alloc&) {  // when the exchange is over
