@@ -48,8 +48,12 @@ TEST_P(Memory, IsHalfOfStockInHoldAndTheBudgetInSteps) {
   EXPECT_LE(hold, stock * 6 / 10) << stock;
   EXPECT_LE(hold_counted, data_bytes + budget + list_bytes);
   EXPECT_LE(steps_counted, budget + list_bytes);
-  // Nothing is taken that is not counted.
+  // Nothing is taken that is not counted, but what AddressSanitizer knows of every 8 bytes.
+#ifdef __SANITIZE_ADDRESS__
+  EXPECT_LE(hold, hold_counted + hold_counted / 8 + slack);
+#else
   EXPECT_LE(hold, hold_counted + slack);
+#endif
   EXPECT_LE(steps, steps_counted + slack);
 }
 
