@@ -12,6 +12,7 @@
 #include <valet/block_storage.hpp>
 #include <valet/error.hpp>
 #include <valet/export.hpp>
+#include <valet/object_layout.hpp>
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 #include <valet/ragged_storage.hpp>
@@ -182,6 +183,9 @@ auto agreed(MPI_Comm communicator, const Valet_Options* options, Convert&& conve
       },
       [&](mpi::Agreement& agreement) { agree_on_options(agreement, chosen); });
 }
+
+/// @throws Error invalid_argument: a tiling that is none, or has a list of ranks. Local.
+VALET_EXPORT ObjectLayout to_object_layout(const Valet_Object_layout& layout);
 
 /// @throws Error invalid_argument (struct_size) unless `report` can be written. Local.
 VALET_EXPORT void require_report(const Valet_Report* report);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -212,16 +213,24 @@ int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage, ui
                          const Valet_Object_layout* from, const Valet_Object_layout* to,
                          const Valet_Options* options, Valet_Plan** plan) {
   return guarded([&] {
-    const auto [objects, chosen] = agreed(communicator, options, [&](int, const ChosenOptions& is) {
+    struct Arguments {
+      valet::BlockStorage objects;
+      std::optional<valet::ObjectLayout> before;
+      valet::ObjectLayout after;
+      valet::Options options;
+    };
+    const Arguments call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
       require_places(storage, plan);
       require_pointer(to, "the layout after", "give a Valet_Object_layout");
-      return std::pair(to_storage(storage), is.options);
+      std::optional<valet::ObjectLayout> before;
+      if (from != nullptr) before = to_object_layout(*from);
+      return Arguments{to_storage(storage), before, to_object_layout(*to), chosen.options};
     });
-    const valet::ObjectLayout after{to->block_size, to->ranks};
-    *plan = new Valet_Plan{
-        from == nullptr ? valet::plan_to_layout(communicator, objects, count, after, chosen)
-                        : valet::plan_to_layout(communicator, objects, count,
-                                                {from->block_size, from->ranks}, after, chosen)};
+    *plan =
+        new Valet_Plan{call.before ? valet::plan_to_layout(communicator, call.objects, count,
+                                                           *call.before, call.after, call.options)
+                                   : valet::plan_to_layout(communicator, call.objects, count,
+                                                           call.after, call.options)};
   });
 }
 

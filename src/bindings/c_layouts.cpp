@@ -75,6 +75,15 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
 
 }  // namespace
 
+valet::ObjectLayout valet::c::to_object_layout(const Valet_Object_layout& layout) {
+  if (layout.tiling == nullptr) return {layout.block_size, layout.ranks};
+  if (layout.tiling->ranks != nullptr)
+    throw Error(ErrorCode::invalid_argument,
+                "the tiling of a Valet_Object_layout has a list of ranks; give NULL: rank r of the "
+                "grid is rank r of the communicator");
+  return ObjectLayout::tiles(to_grid(*layout.tiling).layout, to_order(layout.numbering));
+}
+
 int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from, const Valet_Layout* to,
                        size_t element_bytes, const Valet_Array* source, const Valet_Array* target,
                        const Valet_Options* options, Valet_Report* report) {

@@ -205,7 +205,7 @@ static void check_alltoall(int rank, int size) {
 
 /* All blocks of all ranks in a row are dealt to the ranks one by one, and go back. */
 static void check_object_layouts(int rank, int size, const Valet_Storage* storage) {
-  const Valet_Object_layout cyclic = {1, 0}, balanced = {0, 0};
+  const Valet_Object_layout cyclic = {.block_size = 1}, balanced = {.block_size = 0};
   Valet_Plan* plan = NULL;
   Valet_Report report = Valet_Report_default();
   fill(rank);
@@ -223,6 +223,34 @@ static void check_object_layouts(int rank, int size, const Valet_Storage* storag
       Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, &cyclic, &balanced, NULL, &plan) == 0 &&
           Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
       "from a cyclic layout");
+  check(rank);
+  Valet_Plan_free(plan);
+}
+
+/* Columns of a matrix for each rank are what dealing is, however its elements are numbered; from
+ * there they are shared out. */
+static void check_tiles(int rank, int size, const Valet_Storage* storage, int numbering) {
+  const int is_row_major = numbering == VALET_ROW_MAJOR;
+  const int64_t extents[] = {is_row_major ? slots : size, is_row_major ? size : slots};
+  const int64_t blocks[] = {is_row_major ? slots : 1, is_row_major ? 1 : slots};
+  const int grid[] = {is_row_major ? 1 : size, is_row_major ? size : 1};
+  const Valet_Layout tiling = {2, extents, blocks, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Object_layout tiles = {.tiling = &tiling, .numbering = numbering};
+  const Valet_Object_layout balanced = {.block_size = 0};
+  Valet_Plan* plan = NULL;
+  fill(rank);
+  require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &tiles, NULL, &plan) == 0 &&
+              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
+          "to tiles");
+  for (int s = 0; s < slots; ++s) {
+    const int number = s * size + rank;
+    check_block(s, number / slots, (uint64_t)(number % slots));
+  }
+  Valet_Plan_free(plan);
+  require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, &tiles, &balanced, NULL, &plan) ==
+                  VALET_SUCCESS &&
+              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
+          "from tiles");
   check(rank);
   Valet_Plan_free(plan);
 }
@@ -463,6 +491,8 @@ int main(int argc, char** argv) {
   check_intersection(rank, size);
   check_repair(rank, size);
   check_object_layouts(rank, size, storage);
+  check_tiles(rank, size, storage, VALET_ROW_MAJOR);
+  check_tiles(rank, size, storage, VALET_COLUMN_MAJOR);
 
   Valet_Storage_free(storage);
   MPI_Finalize();

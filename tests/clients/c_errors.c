@@ -85,7 +85,7 @@ static void check_repair(int odd) {
 }
 
 static int plan_to_layout(void) {
-  const Valet_Object_layout to = {1, 0};
+  const Valet_Object_layout to = {.block_size = 1};
   Valet_Plan* plan = NULL;
   const int code = Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &to, &options, &plan);
   failures += plan != NULL;
@@ -191,11 +191,19 @@ static void check_null_pointers(int odd) {
                  Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL,
                                      rank == odd ? NULL : addresses, NULL, &plan),
                  odd, "the map is a null pointer");
-  const Valet_Object_layout layout = {1, 0};
+  const Valet_Object_layout layout = {.block_size = 1};
   expect_refusal("Valet_Plan_to_layout",
                  Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL,
                                       rank == odd ? NULL : &layout, NULL, &plan),
                  odd, "the layout after is a null pointer");
+  const int64_t twos[] = {2, 2};
+  const int ones[] = {1, 1}, first[] = {0};
+  const Valet_Layout elsewhere = {2, twos, twos, ones, VALET_ROW_MAJOR, NULL, first};
+  const Valet_Object_layout tiles = {.tiling = &elsewhere};
+  expect_refusal("Valet_Plan_to_layout",
+                 Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL,
+                                      rank == odd ? &tiles : &layout, NULL, &plan),
+                 odd, "has a list of ranks; give NULL");
   expect_refusal("Valet_Plan_to_layout",
                  Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &layout, NULL,
                                       rank == odd ? NULL : &plan),

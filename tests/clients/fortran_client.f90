@@ -64,6 +64,9 @@ contains
     type(c_ptr) :: storage, plan
     type(Valet_Options) :: options
     type(Valet_Report) :: report, total
+    type(Valet_Layout), target :: rows
+    integer(c_int64_t), target :: extents(2), blocks(2)
+    integer(c_int), target :: grid(2)
     integer :: s, from
     from = modulo(rank - 1, ranks)
     storage = Valet_Storage_create()
@@ -129,6 +132,20 @@ contains
       'a plan from a layout')
     call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution from a layout')
     call require(all(nint(values(1, :)) == [(1000*rank + s, s=1, slots)]), 'blocks moved back')
+    call Valet_Plan_free(plan)
+
+    ! A row of a matrix for each rank, whose elements are numbered as Fortran has them.
+    extents = [int(ranks, c_int64_t), int(slots, c_int64_t)]
+    blocks = [1_c_int64_t, int(slots, c_int64_t)]
+    grid = [ranks, 1]
+    rows = Valet_Layout(2, c_loc(extents), c_loc(blocks), c_loc(grid))
+    call require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, int(slots, c_int64_t), &
+      to=Valet_Object_layout(tiling=c_loc(rows)), plan=plan) == VALET_SUCCESS, 'a plan to tiles')
+    call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution to tiles')
+    do s = 0, slots - 1
+      call require(nint(values(1, s + 1)) == 1000*((s*ranks + rank)/slots) &
+        + mod(s*ranks + rank, slots) + 1, 'blocks moved to tiles')
+    end do
     call Valet_Plan_free(plan)
     call Valet_Storage_free(storage)
   end subroutine

@@ -42,7 +42,7 @@ uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots
   Valet_Plan_to_slots(comm, storage, count, NULL, addresses, &options, &plan);
 
   /* Objects, numbered through over the ranks, dealt to them in turn. */
-  const Valet_Object_layout cyclic = {1, 0};
+  const Valet_Object_layout cyclic = {.block_size = 1};
   Valet_Plan_to_layout(comm, storage, count, NULL, &cyclic, &options, &deal);
 
   Valet_Execute(plan, storage, NULL);

@@ -275,7 +275,7 @@ const std::vector<Operation<Valet_Options>> operations_in_c{
     {"Valet_Plan_to_layout",
      [](Data& d, const Valet_Options& o) {
        Blocks b(d);
-       const Valet_Object_layout to{1, 0};
+       const Valet_Object_layout to{1, 0, nullptr, VALET_ROW_MAJOR};
        require(Valet_Plan_to_layout(MPI_COMM_WORLD, b.handle, slots, nullptr, &to, &o, &b.plan));
      }},
     {"Valet_Ragged_plan_to_ranks",

@@ -187,10 +187,13 @@ module valet
   end type
 
   !> A distribution of numbered objects over ranks: blocks of `block_size` in turn (0: one block per
-  !! rank) over the first `ranks` ranks (0: all).
+  !! rank) over the first `ranks` ranks (0: all). In place of both, `tiling` is c_loc of a
+  !! Valet_Layout whose elements are the objects, numbered as `numbering` has it.
   type, bind(C), public :: Valet_Object_layout
     integer(c_int64_t) :: block_size = 0
     integer(c_int) :: ranks = 0
+    type(c_ptr) :: tiling = c_null_ptr
+    integer(c_int) :: numbering = VALET_COLUMN_MAJOR
   end type
 
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
@@ -291,8 +294,8 @@ module valet
       integer(c_int), value :: communicator
       type(c_ptr), value :: storage
       integer(c_int64_t), value :: count
-      type(Valet_Object_layout), intent(in), optional :: from
-      type(Valet_Object_layout), intent(in) :: to
+      type(Valet_Object_layout), optional :: from
+      type(Valet_Object_layout) :: to
       type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
     end function

@@ -11,6 +11,7 @@
 #include <valet/block_storage.h>
 #include <valet/export.hpp>
 #include <valet/options.h>
+#include <valet/redistribute.h>
 #include <valet/report.h>
 
 #include <mpi.h>
@@ -60,6 +61,9 @@ typedef struct Valet_Object_layout {
   uint64_t block_size; /**< objects per block, assigned to the ranks in turn; 0: one block per rank,
                           with lengths that differ by at most one object */
   int ranks;           /**< number of ranks that have objects, the first ones; 0: all */
+  const Valet_Layout* tiling; /**< NULL, or in place of both: the objects are the elements of an
+                                 array in this layout, whose list of ranks is NULL */
+  int numbering;              /**< of these elements: VALET_ROW_MAJOR or VALET_COLUMN_MAJOR */
 } Valet_Object_layout;
 
 /** Plans the move of numbered objects to a layout, without a map: valet::plan_to_layout().

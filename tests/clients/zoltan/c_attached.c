@@ -131,11 +131,46 @@ static void check_layout(const char* method, uint64_t block, int by_zoltan) {
   end(zoltan);
 }
 
+/* Tiles are told like other layouts: columns of a matrix, one after another, are what dealing is.
+ */
+static void check_told_tiles(void) {
+  fill(most);
+  struct Zoltan_Struct* const zoltan = begin("BLOCK", NULL);
+  const int64_t down = (int64_t)all() / ranks, extents[] = {down, ranks}, blocks[] = {down, 1};
+  const int grid[] = {1, ranks};
+  const Valet_Layout columns = {2, extents, blocks, grid, VALET_ROW_MAJOR, NULL, NULL};
+  Valet_Object_layout layout = {.tiling = &columns};
+  require(Valet_Attached_partition(attached, NULL, NULL) == VALET_SUCCESS &&
+              Valet_Attached_set_layout(attached, &layout) == VALET_SUCCESS,
+          "a layout in tiles");
+  int is_known = 0;
+  layout.tiling = NULL;
+  require(Valet_Attached_layout(attached, &is_known, &layout) == VALET_SUCCESS && is_known == 1 &&
+              layout.tiling != NULL && layout.numbering == VALET_ROW_MAJOR,
+          "tiles that were told");
+  const Valet_Layout* const told = layout.tiling;
+  require(told->dimensions == 2 && told->extents[0] == down && told->extents[1] == ranks &&
+              told->block_sizes[0] == down && told->block_sizes[1] == 1 && told->grid[0] == 1 &&
+              told->grid[1] == ranks && told->rank_order == VALET_ROW_MAJOR &&
+              told->first_ranks[0] == 0 && told->ranks == NULL,
+          "the tiles that were told");
+  int64_t before[most];
+  for (uint64_t s = 0; s < most; ++s) before[s] = particle[s].id;
+  int changes = -1;
+  require(Valet_Set_Param(zoltan, "LB_METHOD", "CYCLIC") == ZOLTAN_OK &&
+              Valet_Attached_partition(attached, &changes, NULL) == VALET_SUCCESS && changes == 0,
+          "a partition of what is in tiles");
+  int wrong = 0;
+  for (uint64_t s = 0; s < most; ++s) wrong += particle[s].id != before[s];
+  require(wrong == 0, "objects that are where they belong have moved");
+  end(zoltan);
+}
+
 /* What is dealt is in a layout, which can be forgotten, and told: then it goes on from there. */
 static void check_told_layouts(void) {
   fill(most);
   struct Zoltan_Struct* const zoltan = begin("CYCLIC", NULL);
-  Valet_Object_layout layout = {4711, 4711};
+  Valet_Object_layout layout = {.block_size = 4711, .ranks = 4711};
   int is_known = -1;
   require(Valet_Attached_layout(attached, &is_known, &layout) == VALET_SUCCESS && is_known == 0 &&
               layout.block_size == 4711,
@@ -463,6 +498,7 @@ int main(int argc, char** argv) {
     check_layout("CYCLIC", 1, by_zoltan);
   }
   check_told_layouts();
+  check_told_tiles();
   check_part_sizes();
   check_weights();
   check_parts();

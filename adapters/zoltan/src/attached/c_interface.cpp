@@ -15,9 +15,37 @@ using namespace valet::zoltan;
 using namespace valet::c;
 using valet::ColumnSource;
 
+/// A tiling as C sees it, for as long as this is not set to another.
+struct LentTiling {
+  valet::BlockCyclic::Extents extents, block_sizes;
+  valet::BlockCyclic::Coordinates grid, first_ranks;
+  Valet_Layout layout = {};
+
+  const Valet_Layout* set(const valet::BlockCyclic& tiling) {
+    extents = block_sizes = tiling.extents();
+    grid = first_ranks = valet::BlockCyclic::Coordinates::filled(tiling.dimensions(), 0);
+    for (std::size_t d = 0; d < tiling.dimensions(); ++d) {
+      block_sizes[d] = tiling.dimension(d).block_size();
+      grid[d] = tiling.dimension(d).ranks();
+      first_ranks[d] = tiling.dimension(d).first_rank();
+    }
+    const bool row_major = tiling.rank_order() == valet::IndexOrder::row_major;
+    layout = {static_cast<int>(tiling.dimensions()),
+              extents.begin(),
+              block_sizes.begin(),
+              grid.begin(),
+              row_major ? VALET_ROW_MAJOR : VALET_COLUMN_MAJOR,
+              first_ranks.begin(),
+              nullptr};
+    return &layout;
+  }
+};
+
 struct Valet_Attached {
   Attached attached;
   std::shared_ptr<AttachedState> state;
+  /// What Valet_Attached_layout() has pointed to.
+  mutable LentTiling tiling = {};
 };
 
 namespace {
@@ -210,9 +238,11 @@ int Valet_Attached_layout(const Valet_Attached* attached, int* is_known,
     require_pointer(is_known, "the place for the answer", "give the address of an int");
     require_pointer(layout, "the place for the layout",
                     "give the address of a Valet_Object_layout");
-    const bool is_told = known && !known->tiling;  // of tiles the structure knows nothing
-    *is_known = is_told ? 1 : 0;
-    if (is_told) *layout = {known->block_size, known->ranks};
+    *is_known = known ? 1 : 0;
+    if (known)
+      *layout = {known->block_size, known->ranks,
+                 known->tiling ? of(attached).tiling.set(*known->tiling) : nullptr,
+                 VALET_ROW_MAJOR};
   });
 }
 
@@ -220,7 +250,7 @@ int Valet_Attached_set_layout(Valet_Attached* attached, const Valet_Object_layou
   return guarded([&] {
     Attached& told = of(attached).attached;
     require_pointer(layout, "the layout", "or call Valet_Attached_forget_layout()");
-    told.layout({layout->block_size, layout->ranks});
+    told.layout(to_object_layout(*layout));
   });
 }
 

@@ -207,7 +207,7 @@ module valet_zoltan
         bind(C, name="Valet_Attached_set_layout")
       import :: c_int, c_ptr, Valet_Object_layout
       type(c_ptr), value :: attached
-      type(Valet_Object_layout), intent(in) :: layout
+      type(Valet_Object_layout) :: layout
     end function
 
     integer(c_int) function Valet_Attached_forget_layout(attached) &

@@ -182,7 +182,8 @@ VALET_EXPORT int Valet_Attached_set_count(Valet_Attached* attached, uint64_t cou
  * Local.
  * @param attached  From Valet_Zoltan_attach().
  * @param is_known  Receives 1 or 0.
- * @param layout    Receives the layout; unchanged where none is known.
+ * @param layout    Receives the layout; unchanged where none is known. Its tiling, if any, is that
+ * of `attached`, until the next call of this function.
  * @return VALET_SUCCESS or, on this rank alone, VALET_INVALID_ARGUMENT. */
 VALET_EXPORT int Valet_Attached_layout(const Valet_Attached* attached, int* is_known,
                                        Valet_Object_layout* layout);
