@@ -104,6 +104,8 @@ void return_freed_memory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 64 << 10);
   mallopt(M_TRIM_THRESHOLD, 64 << 10);
+  // After a refusal a thread would go on in another arena, without what is free in its own.
+  mallopt(M_ARENA_MAX, 1);
 #endif
 }
 
