@@ -90,6 +90,13 @@ list(JOIN filters " " filters)
 
 # Values in a Doxyfile are quoted and separated by blanks.
 file(GLOB pictures "${SOURCE_DIR}/examples/*/*.png")
+foreach(picture IN LISTS pictures)
+  get_filename_component(name "${picture}" NAME)
+  if(name IN_LIST picture_names)
+    message(FATAL_ERROR "Two pictures are called ${name}: Doxygen copies all into one directory.")
+  endif()
+  list(APPEND picture_names "${name}")
+endforeach()
 list(APPEND roots "${SOURCE_DIR}")
 foreach(list IN ITEMS input pictures roots)
   list(TRANSFORM ${list} REPLACE "(.+)" "\"\\1\"")

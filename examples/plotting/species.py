@@ -156,7 +156,7 @@ def draw_memory(directory):
                       fontsize=11)
     figure.suptitle("Memory of one rank while cells with lists of different lengths are partitioned and moved",
                     fontsize=13)
-    save(figure, directory / "memory.png")
+    save(figure, directory / "species.png")
 
 
 def draw(directory):
