@@ -4,6 +4,7 @@
 /// A distributed array whose elements are numbered row by row, the last index fastest, and follow
 /// each other likewise in the slots of every rank: so numbers and slots ascend together. No MPI.
 
+#include "geometry/intersection.hpp"
 #include <valet/block_cyclic.hpp>
 
 #include <algorithm>
@@ -46,37 +47,61 @@ void for_each_run(const BlockCyclic& array, int rank, Action&& action, std::size
   const Dimension& dimension = array.dimension(d);
   const int coordinate = array.coordinates(rank)[d];
   const std::int64_t extent = dimension.local_extent(coordinate);
-  const std::int64_t block = dimension.ranks() == 1 ? extent : dimension.block_size();
-  for (std::int64_t row = 0; row < rows.length; ++row)
-    for (std::int64_t local = 0; local < extent; local += block) {
-      const ObjectRun run{
-          (rows.number + row) * dimension.extent() + dimension.global_index(coordinate, local),
-          (rows.slot + row) * extent + local, std::min(block, extent - local)};
+  const DimensionSide side(dimension);
+  for (std::int64_t row = 0; row < rows.length; ++row) {
+    std::int64_t number = (rows.number + row) * dimension.extent() + side.start(coordinate);
+    for (std::int64_t local = 0; local < extent; local += side.block, number += side.stride) {
+      const ObjectRun run{number, (rows.slot + row) * extent + local,
+                          std::min(side.block, extent - local)};
       if (d + 1 == array.dimensions())
         action(run);
       else
         for_each_run(array, rank, action, d + 1, run);
     }
+  }
+}
+
+/// Elements of an array along its last dimension, and the ranks that have them.
+struct ArrayRow {
+  std::int64_t first = 0, end = 0;  ///< numbers
+  int rank = 0;                     ///< of coordinate 0
+  int step = 0;                     ///< to that of the next coordinate
+};
+
+/// The one of a number.
+[[nodiscard]] inline ArrayRow row_of(const BlockCyclic& array, std::int64_t number) {
+  const std::size_t last = array.dimensions() - 1;
+  const BlockCyclic::Extents indices = indices_of(array, number);
+  BlockCyclic::Coordinates place = array.coordinates(array.owner(indices));
+  place[last] = 0;
+  const int rank = array.rank(place);
+  place[last] = 1;
+  const std::int64_t first = number - indices[last];
+  return {first, first + array.dimension(last).extent(), rank, array.rank(place) - rank};
 }
 
 /// Calls action(rank, ObjectRun) for the parts of a run, whose slots are anybody's, that are with
-/// one rank of the grid, ascending. Divides only where a row begins.
+/// one rank of the grid, ascending.
+/// @param row  Of the run before, which is often this one's; anything at first.
 template <class Action>
-void cut(const BlockCyclic& array, ObjectRun run, Action&& action) {
-  const std::size_t last = array.dimensions() - 1;
-  const Dimension& row = array.dimension(last);
+void cut(const BlockCyclic& array, ArrayRow& row, ObjectRun run, Action&& action) {
+  const Dimension& last = array.dimension(array.dimensions() - 1);
   while (run.length > 0) {
-    const BlockCyclic::Extents indices = indices_of(array, run.number);
-    BlockCyclic::Coordinates place = array.coordinates(array.owner(indices));
-    std::int64_t in_row = std::min(row.extent() - indices[last], run.length);
-    std::int64_t in_block = row.block_size() - indices[last] % row.block_size();
+    if (run.number < row.first || run.number >= row.end) row = row_of(array, run.number);
+    std::int64_t in_row = std::min(row.end - run.number, run.length);
+    const std::int64_t number = quotient(run.number - row.first, last.block_size());
+    std::int64_t in_block =
+        last.block_size() - (run.number - row.first - number * last.block_size());
+    std::int64_t place = number + last.first_rank();
+    place -= quotient(place, last.ranks()) * last.ranks();
     while (in_row > 0) {
-      const std::int64_t length = row.ranks() == 1 ? in_row : std::min(in_row, in_block);
-      action(array.rank(place), ObjectRun{run.number, run.slot, length});
+      const std::int64_t length = last.ranks() == 1 ? in_row : std::min(in_row, in_block);
+      action(row.rank + static_cast<int>(place) * row.step,
+             ObjectRun{run.number, run.slot, length});
       run = run.behind(length);
       in_row -= length;
-      in_block = row.block_size();
-      if (++place[last] == row.ranks()) place[last] = 0;
+      in_block = last.block_size();
+      if (++place == last.ranks()) place = 0;
     }
   }
 }

@@ -71,9 +71,10 @@ class ObjectSide {
     if (own.count > 0) action(ObjectRun{own.first, 0, own.count});
   }
   /// Calls action(rank, ObjectRun) for the parts of a run that are with one rank, ascending.
+  /// @param row  As layout::cut() has it.
   template <class Action>
-  void cut(ObjectRun run, Action&& action) const {
-    if (is_cyclic()) return layout::cut(*array_, run, action);
+  void cut(ArrayRow& row, ObjectRun run, Action&& action) const {
+    if (is_cyclic()) return layout::cut(*array_, row, run, action);
     int rank = 0;  // the first one that ends behind the first number
     for (int ranks = ranks_; ranks > 0;) {
       const int half = ranks / 2;
@@ -273,7 +274,8 @@ class SharedObjects {
 
   template <class Action>
   void walk(Action&& action) const {
-    mine_.for_each_run(rank_, [&](const ObjectRun& run) { theirs_.cut(run, action); });
+    ArrayRow row;
+    mine_.for_each_run(rank_, [&](const ObjectRun& run) { theirs_.cut(row, run, action); });
   }
   void count_walk(Ledger& ledger) {
     walked_ = Array<Walked>(ledger, static_cast<std::size_t>(theirs_.ranks()));

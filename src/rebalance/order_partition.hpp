@@ -72,8 +72,9 @@ class OrderPartition {
 template <class Action>
 void OrderPartition::for_each_run(Action&& action) const {
   if (count_ == 0) return;
+  layout::ArrayRow row;
   const auto cut = [&](const layout::ObjectRun& run) {
-    after_->cut(run, [&](int rank, const layout::ObjectRun& part) {
+    after_->cut(row, run, [&](int rank, const layout::ObjectRun& part) {
       action(rank, static_cast<std::uint64_t>(part.slot), static_cast<std::uint64_t>(part.length));
     });
   };

@@ -274,6 +274,8 @@ TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {
   expect(outcome(10, ObjectLayout::cyclic(1, -1), ObjectLayout::cyclic(1)),
          "the layout before is over -1 ranks");
   expect(outcome(is_last ? 11 : 10, {}, ObjectLayout::cyclic(1)), "11 blocks do not fit the 10");
+  expect(outcome(is_last ? 11 : 10, ObjectLayout::cyclic(1), ObjectLayout::cyclic(2)),
+         "11 blocks do not fit the 10");
   if (size() == 1) return;
   expect(outcome(10, {}, ObjectLayout::cyclic(is_last ? 2 : 1)), "block size of the layout after");
   expect(outcome(10, ObjectLayout::cyclic(is_last ? 2 : 1), ObjectLayout::cyclic(1)),
