@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <default|returns|dies|dies_writing> <n> [cells|lists]: a migration, one of blocks of
-// different sizes and an all-to-all, or partitions of objects attached to Zoltan, in which Valet's
-// n-th call of MPI on rank 1 fails, as a call on a broken network would: MPI tells the error
-// handler of the call's communicator, and where that returns the call returns its code. With "dies"
-// it is rank n % 2, and it is killed there, while files are open in the working directory; with
-// "dies_writing" when it writes to one of those for the n-th time. What should come of it, see
-// mpi_test.cpp and kill_test.cpp.
+// mpi_program <default|returns|dies|dies_writing> <n> [objects|cells|lists]: a migration, one of
+// blocks of different sizes and an all-to-all, or objects behind functions, or partitions of
+// objects attached to Zoltan, in which Valet's n-th call of MPI on rank 1 fails, as a call on a
+// broken network would: MPI tells the error handler of the call's communicator, and where that
+// returns the call returns its code. With "dies" it is rank n % 2, and it is killed there, while
+// files are open in the working directory; with "dies_writing" when it writes to one of those for
+// the n-th time. What should come of it, see mpi_test.cpp and kill_test.cpp.
 
 #include "calls_of_valet.hpp"
 #ifdef VALET_FAULTS_ZOLTAN
@@ -83,6 +83,25 @@ void move_blocks(const valet::Options& options, const valet::AlltoallOptions& al
       alltoall));
 }
 
+/// Objects of different sizes behind functions, dealt likewise: in steps, in phases in which some
+/// wait on other ranks, and in cycles.
+void move_objects(valet::Options options, int rank, int size) {
+  constexpr std::uint64_t count = 40;
+  std::vector<int> ranks(count);
+  for (std::size_t k = 0; k < count; ++k) ranks[k] = static_cast<int>(k) % size;
+  const valet::ObjectFunctions functions{
+      .size = [](std::uint64_t object) { return object * 37 % 500; },
+      .pack = [](std::uint64_t, std::span<std::byte>) {},
+      .unpack = [](int, std::span<const std::byte>) {},
+      .left = {}};
+  options.budget_bytes = rank == 0 ? 100'000 : 9'000;
+  options.phased = {.scheduler = valet::Scheduler::centralized, .parking = 1};
+  for (const auto method : {valet::Method::stream, valet::Method::phased, valet::Method::cyclic}) {
+    options.method = method;
+    static_cast<void>(valet::migrate_objects(application, count, ranks, functions, options));
+  }
+}
+
 }  // namespace
 
 #define VALET_FAILS(Name, parameters, arguments, comm)                       \
@@ -125,6 +144,23 @@ VALET_FAILS(Reduce_scatter_block,
              MPI_Comm comm),
             (sent, received, count, type, operation, comm), comm)
 VALET_FAILS(Barrier, (MPI_Comm comm), (comm), comm)
+VALET_FAILS(Gather,
+            (const void* sent, int sends, MPI_Datatype send_type, void* received, int receives,
+             MPI_Datatype receive_type, int root, MPI_Comm comm),
+            (sent, sends, send_type, received, receives, receive_type, root, comm), comm)
+VALET_FAILS(Gatherv,
+            (const void* sent, int sends, MPI_Datatype send_type, void* received,
+             const int* receives, const int* places, MPI_Datatype receive_type, int root,
+             MPI_Comm comm),
+            (sent, sends, send_type, received, receives, places, receive_type, root, comm), comm)
+VALET_FAILS(Scatter,
+            (const void* sent, int sends, MPI_Datatype send_type, void* received, int receives,
+             MPI_Datatype receive_type, int root, MPI_Comm comm),
+            (sent, sends, send_type, received, receives, receive_type, root, comm), comm)
+VALET_FAILS(Scatterv,
+            (const void* sent, const int* sends, const int* places, MPI_Datatype send_type,
+             void* received, int receives, MPI_Datatype receive_type, int root, MPI_Comm comm),
+            (sent, sends, places, send_type, received, receives, receive_type, root, comm), comm)
 VALET_FAILS(Comm_dup, (MPI_Comm comm, MPI_Comm* copy), (comm, copy), comm)
 VALET_FAILS(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part),
             (comm, type, key, info, part), comm)
@@ -157,7 +193,8 @@ int main(int argc, char** argv) {
     MPI_Comm_create_errhandler(tell, &handler);
     MPI_Comm_set_errhandler(application, handler);
   }
-  is_attached = argc > 3;
+  const std::string moved = argc > 3 ? argv[3] : "";
+  is_attached = moved == "cells" || moved == "lists";
   valet::Options options;
   options.method = valet::Method::stream;
   options.budget_bytes = 200;
@@ -175,9 +212,11 @@ int main(int argc, char** argv) {
   try {
     if (is_attached) {
 #ifdef VALET_FAULTS_ZOLTAN
-      if (valet::test::move_attached(application, std::string(argv[3]) == "lists") != ZOLTAN_OK)
+      if (valet::test::move_attached(application, moved == "lists") != ZOLTAN_OK)
         throw valet::Error(valet::ErrorCode::mpi_failure, "returned as a code of Zoltan's");
 #endif
+    } else if (moved == "objects") {
+      move_objects(options, rank, size);
     } else {
       move_blocks(options, alltoall, size);
     }

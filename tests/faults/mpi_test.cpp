@@ -13,7 +13,8 @@ namespace {
 
 constexpr int timed_out = 124;
 
-/// What moves: nothing that is attached to Zoltan, or that in cells or by lists.
+/// What moves: blocks, objects behind functions, or what is attached to Zoltan in cells or by
+/// lists.
 class MpiFaults : public testing::TestWithParam<const char*> {};
 
 /// Calls check(run) for jobs in which a call fails, the first ones and then fewer, to the end.
@@ -53,6 +54,7 @@ TEST_P(MpiFaults, AreToldToTheApplicationAndThrown) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Blocks, MpiFaults, testing::Values(""));
+INSTANTIATE_TEST_SUITE_P(Objects, MpiFaults, testing::Values("objects"));
 #ifdef VALET_FAULTS_ZOLTAN
 INSTANTIATE_TEST_SUITE_P(Cells, MpiFaults, testing::Values("cells"));
 INSTANTIATE_TEST_SUITE_P(Lists, MpiFaults, testing::Values("lists"));
