@@ -127,8 +127,6 @@ class ObjectMigration final : public objects::StepOwner {
     frame_.join(agreement);
     smallest_budget_ = options_.budget_bytes;
     agreement.least(smallest_budget_);
-    asks_memory_ = options_.method == Method::phased && options_.phased.available_bytes;
-    agreement.largest(asks_memory_);
     mpi::Borrowing own(frame_.channel);
     own.join(agreement);
     agreement.run(channel_, wrong);
@@ -201,7 +199,6 @@ class ObjectMigration final : public objects::StepOwner {
     return std::nullopt;
   }
 
-  [[nodiscard]] bool limits_steps() const override { return asks_memory_; }
   [[nodiscard]] const char* asks() const override { return "PhasedOptions::available_bytes"; }
   std::optional<Diagnostic> find_room(std::uint64_t& bytes) override {
     bytes = no_limit;
@@ -283,7 +280,6 @@ class ObjectMigration final : public objects::StepOwner {
   Options options_;  ///< with an available_bytes that does not throw
   objects::Call call_;
   std::uint64_t smallest_budget_ = 0;  ///< of all ranks
-  bool asks_memory_ = false;           ///< some rank has available_bytes
   objects::RankOrder leaving_;
   Vector<objects::Peer> sources_;
   Array<std::uint64_t> sizes_;           ///< of what leaves, sorted by destination
