@@ -71,6 +71,8 @@ TEST(RefusedAllocation, EndsStreamsOfObjectsOnAllRanks) {
     survives_all(
         cells.migrated({.budget_bytes = 40'000, .method = Method::stream, .verify = verify}),
         verify ? "verified" : "stream");
+  RefusedCells many(500, 900);
+  survives_all(many.migrated({.budget_bytes = 100'000, .method = Method::stream}), "shared");
 }
 
 TEST(RefusedAllocation, EndsParkedObjectsOnAllRanks) {

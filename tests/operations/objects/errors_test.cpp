@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // A wrong call is refused on all ranks before anything moves, and a function that throws, at
-// whatever call, ends the migration on all ranks without losing another object.
+// whatever call, ends the migration on all ranks without losing another object. What changes on its
+// way is found.
 
 #include "object_cells.hpp"
 
 #include <stdexcept>
+
+namespace {
+bool corrupts = false;  ///< the next message of more than a kilobyte
+}
+
+// This stands in front of MPI's function for the library as well.
+extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* buffer, int count,
+                                                                MPI_Datatype type, int destination,
+                                                                int tag, MPI_Comm comm,
+                                                                MPI_Request* request) {
+  int bytes = 0;
+  PMPI_Type_size(type, &bytes);
+  if (corrupts && count * bytes > 1024) {
+    corrupts = false;
+    static_cast<unsigned char*>(const_cast<void*>(buffer))[1000] ^= 1;
+  }
+  return PMPI_Isend(buffer, count, type, destination, tag, comm, request);
+}
 
 namespace valet::test {
 namespace {
@@ -38,7 +57,11 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
           {odd_name(), "6 ranks for 7 objects"});
   refused([&](auto&, auto&) { cells.ranks[2] = size(); }, {}, ErrorCode::rank_out_of_range,
           {odd_name(), "object 2 goes to rank " + std::to_string(size())});
+  refused([&](auto&, auto&) { cells.ranks[2] = -1; }, {}, ErrorCode::rank_out_of_range,
+          {odd_name(), "object 2 goes to rank -1"});
   cells.fill();
+  refused([](auto&, auto&) {}, {.phased = {.parking = -1}}, ErrorCode::invalid_argument,
+          {"a parking interval of -1"});
   if (size() == 1) return;
   refused([](auto& functions, auto&) { functions.size = [](std::uint64_t) { return ~0ULL; }; }, {},
           ErrorCode::invalid_argument, {odd_name(), "object 0 has 18446744073709551615 bytes"});
@@ -60,6 +83,21 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
   stuck.phased.available_bytes = [] { return std::size_t{1}; };
   refused([](auto&, auto&) {}, stuck, ErrorCode::out_of_memory,
           {"no rank can take another object", "PhasedOptions::available_bytes answers 1"});
+}
+
+TEST(ObjectErrors, SayThatObjectsHaveChangedOnTheirWay) {
+  if (size() == 1) GTEST_SKIP() << "nothing moves";
+  std::vector<CellMove> moves;
+  for (std::uint64_t k = 0; k < 20; ++k) moves.push_back({k, 2000, odd_rank(), 0});
+  ObjectCells cells(moves);
+  const Options options{.method = Method::stream, .verify = true, .share_memory = false};
+  EXPECT_EQ(migrated(cells, options).text, "");
+  cells.fill();
+  corrupts = is_odd();
+  expect_error(migrated(cells, options), ErrorCode::corrupted,
+               {"rank 0: the 20 packed objects of rank " + std::to_string(odd_rank()) +
+                " are not what that rank packed"});
+  EXPECT_FALSE(corrupts);
 }
 
 class ThrowingFunction

@@ -41,6 +41,21 @@ Options random_ways(std::mt19937_64& random) {
   return options;
 }
 
+/// Expects the numbers of what moved.
+void expect_counts(const ObjectCells& cells, const Report& report) {
+  std::uint64_t sent = 0, bytes = 0, after = 0;
+  for (const CellMove& move : cells.moves()) {
+    const bool leaves = move.from == rank() && move.to != rank();
+    sent += leaves ? 1 : 0;
+    bytes += leaves ? 8 + move.bytes : 0;
+    after += move.to == rank() ? 1 : 0;
+  }
+  EXPECT_EQ(report.blocks_before, cells.count());
+  EXPECT_EQ(report.blocks_sent, sent);
+  EXPECT_EQ(report.bytes_sent, bytes);
+  EXPECT_EQ(report.blocks_after, after);
+}
+
 /// What the promise says of this rank.
 std::uint64_t promised(const ObjectCells& cells, const Options& options, const Report& report) {
   std::uint64_t moving = 0, largest = 0;
@@ -67,7 +82,7 @@ std::uint64_t promised(const ObjectCells& cells, const Options& options, const R
 }
 
 TEST(MigrateObjects, EndWhereTheirMapSays) {
-  const std::uint64_t cases = cases_wanted(500);
+  const std::uint64_t cases = cases_wanted(700);
   std::mt19937_64 random(seed());
   for (std::uint64_t number = 0; number < cases; ++number) {
     ObjectCells cells(random_cells(random));
@@ -80,8 +95,82 @@ TEST(MigrateObjects, EndWhereTheirMapSays) {
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
     EXPECT_LE(report.peak_extra_bytes, promised(cells, options, report));
     EXPECT_EQ(report.verified, options.verify);
-    EXPECT_EQ(report.blocks_before, cells.count());
+    EXPECT_TRUE(options.share_memory || report.shared_bytes == 0);
+    expect_counts(cells, report);
   }
+}
+
+TEST(MigrateObjects, NeedNotSayThatTheyHaveLeft) {
+  ObjectCells cells(dealt_cells(30, 100));
+  ObjectFunctions functions = cells.functions();
+  functions.left = {};
+  const Report report = migrate_objects(MPI_COMM_WORLD, cells.count(), cells.ranks, functions);
+  EXPECT_EQ(cells.everywhere(), static_cast<long long>(cells.moves().size()) +
+                                    sum_over_ranks(static_cast<long long>(report.blocks_sent)))
+      << "the application frees them later";
+}
+
+TEST(MigrateObjects, TakeOfLargeObjectsTheMemoryOfTwo) {
+  constexpr std::uint64_t large = 1 << 20;
+  std::vector<CellMove> moves;
+  for (int k = 0; k < 4 * size(); ++k)
+    moves.push_back({moves.size(), large - 8, k % size(), (k + 1) % size()});
+  ObjectCells cells(moves);
+  const Options options{.budget_bytes = 16384};
+  const Report report =
+      migrate_objects(MPI_COMM_WORLD, cells.count(), cells.ranks, cells.functions(), options);
+  EXPECT_TRUE(all_ranks(cells.wrong() == 0));
+  expect_within_bound(report);
+  EXPECT_LE(report.peak_extra_bytes, options.budget_bytes + 2 * large + (64 << 10));
+}
+
+TEST(MigrateObjects, TakeListsForEachThatMoves) {
+  ObjectCells cells(dealt_cells(20'000, 0));
+  const Options options{.budget_bytes = 16384};
+  const Report report =
+      migrate_objects(MPI_COMM_WORLD, cells.count(), cells.ranks, cells.functions(), options);
+  EXPECT_TRUE(all_ranks(cells.wrong() == 0));
+  expect_within_bound(report);
+  EXPECT_LE(report.peak_extra_bytes, promised(cells, options, report));
+}
+
+TEST(MigrateObjects, ShareMemoryOfANodeWithinTheBudgetWhereThatPays) {
+  const OwnComm communicator;
+  ObjectCells cells(dealt_cells(2000, 5000));
+  for (const std::size_t budget : {std::size_t{16} << 20, std::size_t{2} << 20})
+    for (int time = 0; time < 2; ++time) {
+      cells.fill();
+      const Options options{.budget_bytes = budget, .method = Method::stream};
+      const Report report =
+          migrate_objects(communicator, cells.count(), cells.ranks, cells.functions(), options);
+      EXPECT_TRUE(all_ranks(cells.wrong() == 0));
+      const auto shared =
+          static_cast<std::uint64_t>(max_over_ranks(static_cast<long long>(report.shared_bytes)));
+      EXPECT_LE(report.peak_extra_bytes + report.neighbours * shared,
+                promised(cells, options, report))
+          << "what it reaches of others included";
+      if (time == 0 && budget > (2 << 20)) {
+        EXPECT_EQ(shared, 0U) << "little moves, and between these ranks for the first time";
+      }
+    }
+}
+
+TEST(MigrateObjects, TakeAsManyStepsAsTheirScheduleHas) {
+  ObjectCells cells(dealt_cells(static_cast<std::uint64_t>(20 * size()), 0));
+  const auto steps_of = [&](Method method, EdgeOrder order) {
+    cells.fill();
+    Options options{.method = method};
+    options.cyclic.edge_order = order;
+    const Report report =
+        migrate_objects(MPI_COMM_WORLD, cells.count(), cells.ranks, cells.functions(), options);
+    EXPECT_TRUE(all_ranks(cells.wrong() == 0));
+    return report.phases;
+  };
+  const auto ranks = static_cast<std::uint64_t>(size());
+  EXPECT_EQ(steps_of(Method::stream, {}), 1U);
+  EXPECT_EQ(steps_of(Method::direct, {}), 1U);
+  EXPECT_EQ(steps_of(Method::cyclic, EdgeOrder::ascending), ranks < 3 ? 1 : 2 * ranks - 3);
+  EXPECT_EQ(steps_of(Method::cyclic, EdgeOrder::rotated), ranks < 3 ? 1 : ranks - 1);
 }
 
 TEST(MigrateObjects, TakesNoMoreMemoryForMore) {
