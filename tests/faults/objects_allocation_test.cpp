@@ -72,7 +72,11 @@ TEST(RefusedAllocation, EndsStreamsOfObjectsOnAllRanks) {
         cells.migrated({.budget_bytes = 40'000, .method = Method::stream, .verify = verify}),
         verify ? "verified" : "stream");
   RefusedCells many(500, 900);
-  survives_all(many.migrated({.budget_bytes = 100'000, .method = Method::stream}), "shared");
+  survives_all(many.migrated({.budget_bytes = 100'000,
+                              .method = Method::stream,
+                              .share_memory = true,
+                              .keep_memory = false}),
+               "shared");
 }
 
 TEST(RefusedAllocation, EndsParkedObjectsOnAllRanks) {

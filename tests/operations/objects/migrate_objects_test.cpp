@@ -239,5 +239,23 @@ TEST(MigrateObjects, ParkOnRanksWithMemoryToSpare) {
   }
 }
 
+TEST(MigrateObjects, ParkOnSeveralRanksWhatDoesNotFitOne) {
+  if (size() < 4) GTEST_SKIP() << "two ranks have none for others";
+  std::vector<CellMove> moves;
+  for (const int from : {0, 1})
+    for (int k = 0; k < 80; ++k)
+      moves.push_back({moves.size(), k < 60 ? 100U : 5000U, from, 1 - from});
+  ObjectCells cells(moves);
+  cells.in_order = false;
+  Options options{.budget_bytes = rank() < 2 ? std::size_t{4} << 20 : std::size_t{48} << 10,
+                  .method = Method::phased};
+  options.phased.parking = 1;
+  options.phased.available_bytes = [] { return std::size_t{5500}; };
+  const Report report =
+      migrate_objects(MPI_COMM_WORLD, cells.count(), cells.ranks, cells.functions(), options);
+  EXPECT_TRUE(all_ranks(cells.wrong() == 0));
+  EXPECT_GT(sum_over_ranks(static_cast<long long>(report.detours)), 20);
+}
+
 }  // namespace
 }  // namespace valet::test
