@@ -4,7 +4,7 @@
 // blocks counts on paper: engine_phased compares migrate() with that. Two heuristics think in
 // bytes: min_max gives what is left of a level that ends inside of an object to other sources than
 // those of the first blocks, and continuous has no phases before and after its equal pieces, which
-// would need to know the memory of later steps.
+// would need to know the memory of later steps. Steps of CYCLIC likewise.
 
 #include "object_cells.hpp"
 #include "random_options.hpp"
@@ -179,6 +179,39 @@ TEST(ObjectPhases, AreThoseOfBlocksWhereTheseWaitOnAThird) {
                 static_cast<long long>(blocks.detours));
     });
   }
+}
+
+/// Whether no rank is in more cycles and shifts than it has sources: there is room for all of them.
+bool has_room_for(const schedule::CyclicSchedule& actions, const TransferMatrix& matrix) {
+  std::vector<std::uint64_t> room(actions.size());
+  for (const schedule::TransferEntry& each : matrix.transfers()) ++room[each.destination];
+  for (std::size_t r = 0; r < room.size(); ++r)
+    for (const schedule::Action& action : actions[r])
+      if (action.source != schedule::no_rank && room[r]-- == 0) return false;
+  return true;
+}
+
+TEST(ObjectPhases, AndMessagesAreThoseOfTheCyclesAndShiftsOfBlocks) {
+  const std::vector<std::uint64_t> free(static_cast<std::size_t>(size()), schedule::most_blocks);
+  int compared = 0;
+  for (std::uint64_t k = 0; k < 100 && all_ranks(!HasFailure()); ++k) {
+    std::mt19937_64 random(seed() + k);
+    const Flows flows = random_flows(random);
+    for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated}) {
+      const auto actions = schedule::record_cyclic(flows.matrix, free, order);
+      if (!has_room_for(actions, flows.matrix)) continue;
+      ++compared;
+      SCOPED_TRACE(seed_note(seed() + k));
+      const auto blocks = schedule::count_actions(actions);
+      const Migrated objects =
+          migrated(flows, {.method = Method::cyclic, .cyclic = {.edge_order = order}}, {});
+      EXPECT_EQ(objects.error, "");
+      EXPECT_EQ(objects.report.phases, std::max<std::uint64_t>(blocks.critical_path, 1));
+      EXPECT_EQ(sum_over_ranks(static_cast<long long>(objects.report.messages)),
+                static_cast<long long>(blocks.messages));
+    }
+  }
+  EXPECT_GT(compared, 0);
 }
 
 }  // namespace
