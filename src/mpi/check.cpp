@@ -27,7 +27,7 @@ void check(int code, const char* call, int peer) {
   throw Error(ErrorCode::mpi_failure,
               joined(call, peer == no_peer ? "" : joined(" with rank ", peer),
                      " failed: ", std::string_view(text.data(), static_cast<std::size_t>(length)),
-                     "; the content of the occupied slots is unspecified"));
+                     "; the content of what was to be moved is unspecified"));
 }
 
 int checked_count(std::uint64_t count) {
