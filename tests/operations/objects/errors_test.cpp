@@ -5,26 +5,9 @@
 // way is found.
 
 #include "object_cells.hpp"
+#include "spoilt_sends.hpp"
 
 #include <stdexcept>
-
-namespace {
-bool corrupts = false;  ///< the next message of more than a kilobyte
-}
-
-// This stands in front of MPI's function for the library as well.
-extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* buffer, int count,
-                                                                MPI_Datatype type, int destination,
-                                                                int tag, MPI_Comm comm,
-                                                                MPI_Request* request) {
-  int bytes = 0;
-  PMPI_Type_size(type, &bytes);
-  if (corrupts && count * bytes > 1024) {
-    corrupts = false;
-    static_cast<unsigned char*>(const_cast<void*>(buffer))[1000] ^= 1;
-  }
-  return PMPI_Isend(buffer, count, type, destination, tag, comm, request);
-}
 
 namespace valet::test {
 namespace {
@@ -93,11 +76,11 @@ TEST(ObjectErrors, SayThatObjectsHaveChangedOnTheirWay) {
   const Options options{.method = Method::stream, .verify = true, .share_memory = false};
   EXPECT_EQ(migrated(cells, options).text, "");
   cells.fill();
-  corrupts = is_odd();
+  if (is_odd()) spoil_next(1025);
   expect_error(migrated(cells, options), ErrorCode::corrupted,
                {"rank 0: the 20 packed objects of rank " + std::to_string(odd_rank()) +
                 " are not what that rank packed"});
-  EXPECT_FALSE(corrupts);
+  EXPECT_FALSE(spoil);
 }
 
 class ThrowingFunction

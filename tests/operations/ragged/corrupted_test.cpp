@@ -4,43 +4,23 @@
 // finds it, on all ranks alike, in whichever arena, in whole pages and in what fills none.
 
 #include "ragged_case.hpp"
-
-namespace {
-
-/// What changes when it is sent next.
-struct Change {
-  std::uint64_t word = 0;
-  std::uint64_t bits = 0;
-};
-std::optional<Change> change;
-
-void spoil(std::byte* bytes, std::size_t count) {
-  for (std::size_t k = 0; change && k + sizeof change->word <= count; ++k) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes + k, sizeof word);
-    if (word != change->word) continue;
-    word ^= change->bits;
-    std::memcpy(bytes + k, &word, sizeof word);
-    change.reset();
-  }
-}
-
-}  // namespace
-
-// This stands in front of MPI's function for the library as well.
-extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* buffer, int count,
-                                                                MPI_Datatype type, int destination,
-                                                                int tag, MPI_Comm comm,
-                                                                MPI_Request* request) {
-  int bytes = 0;
-  PMPI_Type_size(type, &bytes);
-  spoil(static_cast<std::byte*>(const_cast<void*>(buffer)),
-        static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes));
-  return PMPI_Isend(buffer, count, type, destination, tag, comm, request);
-}
+#include "spoilt_sends.hpp"
 
 namespace valet::test {
 namespace {
+
+/// Changes the bits of a word where it is sent next.
+void spoil_word(std::uint64_t word, std::uint64_t bits) {
+  spoil = [=](std::span<std::byte> sent) {
+    for (std::size_t k = 0; k + sizeof word <= sent.size(); ++k) {
+      if (std::memcmp(&sent[k], &word, sizeof word) != 0) continue;
+      const std::uint64_t changed = word ^ bits;
+      std::memcpy(&sent[k], &changed, sizeof changed);
+      return true;
+    }
+    return false;
+  };
+}
 
 enum class Where { bytes, bytes_of_offsets, length, first_of_lengths, offset, row };
 
@@ -114,10 +94,10 @@ TEST_P(RaggedVerification, FindsWhateverChangesOnTheWay) {
       options.verify = verify;
       Blocks blocks(count);
       const std::uint64_t word = blocks.mark_at(where);
-      if (rank() == size() - 1) change = Change{word, bits};
+      if (rank() == size() - 1) spoil_word(word, bits);
       const Outcome outcome = outcome_of([&] { blocks.call(options); });
-      EXPECT_TRUE(all_ranks(!change)) << "nothing was spoilt";
-      change.reset();
+      EXPECT_TRUE(all_ranks(!spoil)) << "nothing was spoilt";
+      spoil = nullptr;
       expect_error(outcome, verify ? ErrorCode::corrupted : ErrorCode::success, {});
       const std::string expected =
           !verify ? ""

@@ -3,32 +3,14 @@
 // A byte of a packed object changes on its way: MIGRATE_VERIFY finds it, on all ranks alike.
 
 #include "object_client.hpp"
+#include "spoilt_sends.hpp"
 #include "test_comm.hpp"
 
 namespace {
 
-constexpr int object_bytes = 4000;
-bool corrupts = false;  ///< the next message that is long enough to have packed objects
-
-}  // namespace
-
-// This stands in front of MPI's function for the library as well.
-extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* buffer, int count,
-                                                                MPI_Datatype type, int destination,
-                                                                int tag, MPI_Comm comm,
-                                                                MPI_Request* request) {
-  int bytes = 0;
-  PMPI_Type_size(type, &bytes);
-  if (corrupts && count * bytes >= object_bytes) {
-    corrupts = false;
-    static_cast<unsigned char*>(const_cast<void*>(buffer))[object_bytes / 2] ^= 1;
-  }
-  return PMPI_Isend(buffer, count, type, destination, tag, comm, request);
-}
-
-namespace {
-
 using namespace valet::test;
+
+constexpr int object_bytes = 4000;
 
 class Corrupted : public ::testing::TestWithParam<const char*> {};
 
@@ -57,9 +39,9 @@ TEST_P(Corrupted, PackedObjectsAreFoundByAllRanks) {
   EXPECT_TRUE(all_ranks(client.migrate_quietly() == ZOLTAN_OK));
   EXPECT_EQ(client.report.verified, 1);
 
-  corrupts = rank() == 1;
+  if (rank() == 1) spoil_next(object_bytes);  // long enough to have packed objects
   EXPECT_TRUE(all_ranks(client.migrate_quietly() == ZOLTAN_FATAL));
-  EXPECT_FALSE(corrupts);
+  EXPECT_FALSE(spoil);
   EXPECT_EQ(client.report.verified, 0);
   expect_words(client.report.message,
                {"rank " + std::to_string(2 % size()) +
