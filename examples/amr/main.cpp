@@ -13,10 +13,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-
 namespace {
 
 /// @return The exit code of the program: 0, 1 for a wrong result or a failure such as no memory, 2
@@ -25,28 +21,8 @@ int run(int argc, char** argv, bool prints) {
   amr::Options options;
   if (const auto exit_code = amr::read_options(argc, argv, prints, options)) return *exit_code;
   const Kokkos::ScopeGuard kokkos;
-  const auto says = [prints](const char* kind, const std::exception& error) {
-    if (prints) std::fprintf(stderr, "amr: %s%s\n", kind, error.what());
-  };
-  try {
-    amr::Simulation(MPI_COMM_WORLD, options).run();
-  } catch (const example::Lost& lost) {
-    says("WRONG RESULT: ", lost);
-    return EXIT_FAILURE;
-  } catch (const amr::BadInput& error) {
-    says("", error);
-    return example::exit_bad_input;
-  } catch (const example::OutputError& error) {
-    says("", error);
-    return example::exit_bad_input;
-  } catch (const amr::OutOfMemory& error) {
-    says("", error);
-    return EXIT_FAILURE;
-  } catch (const valet::Error& error) {
-    says("", error);
-    return EXIT_FAILURE;
-  }
-  return EXIT_SUCCESS;
+  return example::exit_code_of("amr", prints,
+                               [&] { amr::Simulation(MPI_COMM_WORLD, options).run(); });
 }
 
 }  // namespace

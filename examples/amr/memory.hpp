@@ -4,23 +4,18 @@
 /// The memory of this process, as the operating system sees it.
 
 #include "support/data_limit.hpp"
+#include "support/failure.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 
 namespace amr {
 
-/// Memory was refused on some rank. Thrown on all ranks alike.
-class OutOfMemory : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 using example::data_bytes;
 using example::limit_data;
+using example::OutOfMemory;
 
 /// Throws OutOfMemory on all ranks if `refused` on any. Collective.
 /// @param bytes  What this rank asked for, named in the message. [local]

@@ -20,17 +20,12 @@
 #include <mpi.h>
 
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace amr {
 
-/// What the user asked for cannot be done. The same on all ranks.
-class BadInput : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using example::BadInput;
 
 class Simulation {
  public:

@@ -26,12 +26,6 @@ struct Options {
   bool quiet = false;
 };
 
-/// The system refused memory to some rank. The same on all ranks.
-class OutOfMemory : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 /// What leaves this rank: cell id[k] for ranks[k].
 struct Moves {
   std::vector<std::uint64_t> id;
@@ -117,6 +111,10 @@ class Simulation {
     for (std::uint64_t id = first; id < first + cells_of_rank_; ++id)
       cells_.emplace(id, made_cell(id));
   }
+
+  ~Simulation() { lift_data_limit(); }
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
 
   /// Collective. @throws Lost, OutputError, valet::Error on all ranks.
   void run() {
@@ -208,21 +206,7 @@ int run(int argc, char** argv, bool prints) {
       ->capture_default_str();
   add_output(app, options.output, options.quiet);
   if (const auto exit_code = parse(app, argc, argv, prints, "objects", [] {})) return *exit_code;
-  const auto fail = [prints](const char* what, const std::exception& error, int exit_code) {
-    lift_data_limit();
-    if (prints) std::fprintf(stderr, "objects: %s%s\n", what, error.what());
-    return exit_code;
-  };
-  try {
-    Simulation(MPI_COMM_WORLD, options).run();
-  } catch (const Lost& lost) {
-    return fail("WRONG RESULT: ", lost, EXIT_FAILURE);
-  } catch (const OutputError& error) {
-    return fail("", error, exit_bad_input);
-  } catch (const valet::Error& error) {
-    return fail("", error, EXIT_FAILURE);
-  }
-  return EXIT_SUCCESS;
+  return exit_code_of("objects", prints, [&] { Simulation(MPI_COMM_WORLD, options).run(); });
 }
 
 }  // namespace

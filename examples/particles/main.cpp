@@ -23,8 +23,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -248,20 +246,7 @@ int run(int argc, char** argv, bool prints) {
   Options options;
   if (const auto exit_code = read_options(argc, argv, prints, options)) return *exit_code;
   const Kokkos::ScopeGuard kokkos;
-  try {
-    Simulation(MPI_COMM_WORLD, options).run();
-  } catch (const Lost& lost) {
-    if (prints) std::fprintf(stderr, "particles: WRONG RESULT: %s\n", lost.what());
-    return EXIT_FAILURE;
-  } catch (const OutputError& error) {
-    if (prints) std::fprintf(stderr, "particles: %s\n", error.what());
-    return exit_bad_input;
-  } catch (const valet::Error& error) {
-    // The same on all ranks.
-    if (prints) std::fprintf(stderr, "particles: %s\n", error.what());
-    return EXIT_FAILURE;
-  }
-  return EXIT_SUCCESS;
+  return exit_code_of("particles", prints, [&] { Simulation(MPI_COMM_WORLD, options).run(); });
 }
 
 }  // namespace

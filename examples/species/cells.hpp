@@ -4,21 +4,21 @@
 /// The cells of one rank, in arrays that are allocated once. Nothing here knows of Valet or Zoltan.
 
 #include "chamber.hpp"
+#include "support/failure.hpp"
 
 #include <mpi.h>
 
 #include <array>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 namespace species {
 
 /// The species of some rank do not fit its arena. The same on all ranks.
-class NoRoom : public std::runtime_error {
+class NoRoom : public example::Failure {
  public:
-  using std::runtime_error::runtime_error;
+  using Failure::Failure;
 };
 
 /// Sums over the cells of all ranks.

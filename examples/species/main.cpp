@@ -22,7 +22,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
@@ -189,25 +188,7 @@ class Simulation {
 int run(int argc, char** argv, bool prints) {
   Options options;
   if (const auto exit_code = read_options(argc, argv, prints, options)) return *exit_code;
-  // All of these are the same on all ranks; what is not ends the job in launch().
-  const auto fail = [prints](const char* what, const std::exception& error, int exit_code) {
-    if (prints) std::fprintf(stderr, "species: %s%s\n", what, error.what());
-    return exit_code;
-  };
-  try {
-    Simulation(MPI_COMM_WORLD, options).run();
-  } catch (const Lost& lost) {
-    return fail("WRONG RESULT: ", lost, EXIT_FAILURE);
-  } catch (const OutputError& error) {
-    return fail("", error, exit_bad_input);
-  } catch (const NoRoom& error) {
-    return fail("", error, EXIT_FAILURE);
-  } catch (const OutOfMemory& error) {
-    return fail("", error, EXIT_FAILURE);
-  } catch (const valet::Error& error) {
-    return fail("", error, EXIT_FAILURE);
-  }
-  return EXIT_SUCCESS;
+  return exit_code_of("species", prints, [&] { Simulation(MPI_COMM_WORLD, options).run(); });
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes) {
   if (first == size) return;
   std::uint64_t numbers[2] = {bytes, example::data_bytes()};
   MPI_Bcast(numbers, 2, MPI_UINT64_T, first, communicator);
-  throw OutOfMemory(example::formatted(
+  throw example::OutOfMemory(example::formatted(
       "out of memory: the system refuses rank %d %.1f MB for a second arena (--exchange packed), "
       "beyond the %.1f MB of data that it has",
       first, example::megabytes(numbers[0]), example::megabytes(numbers[1])));

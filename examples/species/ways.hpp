@@ -4,13 +4,13 @@
 /// Three ways to move the cells of a rank, with their lists, to the ranks of a map. All collective.
 
 #include "cells.hpp"
+#include "support/failure.hpp"
 #include <valet/options.hpp>
 
 #include <mpi.h>
 
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 
 namespace species {
 
@@ -19,12 +19,6 @@ struct Moved {
   std::uint64_t bytes_sent = 0;   ///< lists and rows, to other ranks
   std::uint64_t extra_bytes = 0;  ///< beside the arrays of the cells; 0 where it does not know
   std::uint64_t bound_bytes = 0;  ///< what it promised not to pass; 0 where it promised nothing
-};
-
-/// The system refused memory to some rank. The same on all ranks.
-class OutOfMemory : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 /// Valet, inside the arrays of the cells. @throws valet::Error on all ranks.

@@ -3,25 +3,43 @@
 
 /// The frame of an example's main function.
 
+#include "failure.hpp"
 #include "ranks.hpp"
+#include <valet/error.hpp>
 
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <stdexcept>
 
 namespace example {
 
 /// Exit code for options that cannot be obeyed, and for files that cannot be written.
 constexpr int exit_bad_input = 2;
 
-/// A result that is wrong: the one thing that must never happen. The same on all ranks.
-class Lost : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+/// Calls simulate(), and prints on rank 0 what fails on all ranks alike; other exceptions end the
+/// job in launch(). @return The exit code of the program: 0, 1 for a wrong result or a failure, 2
+/// for bad input. The same on all ranks.
+template <class Simulate>
+int exit_code_of(const char* program, bool prints, Simulate&& simulate) {
+  const auto fail = [&](const char* what, const std::exception& error, int exit_code) {
+    if (prints) std::fprintf(stderr, "%s: %s%s\n", program, what, error.what());
+    return exit_code;
+  };
+  try {
+    simulate();
+  } catch (const Lost& lost) {
+    return fail("WRONG RESULT: ", lost, EXIT_FAILURE);
+  } catch (const BadInput& error) {
+    return fail("", error, exit_bad_input);
+  } catch (const Failure& error) {
+    return fail("", error, EXIT_FAILURE);
+  } catch (const valet::Error& error) {
+    return fail("", error, EXIT_FAILURE);
+  }
+  return EXIT_SUCCESS;
+}
 
 /// Calls run(prints) between MPI_Init and MPI_Finalize; `prints` is true on rank 0. What it throws
 /// ends all ranks: perhaps it was thrown on this rank alone, and the others must not wait for it.

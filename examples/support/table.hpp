@@ -3,6 +3,7 @@
 
 /// What the tables and files of the examples have in common.
 
+#include "failure.hpp"
 #include "ranks.hpp"
 
 #include <mpi.h>
@@ -17,9 +18,9 @@
 namespace example {
 
 /// A file could not be written. The same on all ranks.
-class OutputError : public std::runtime_error {
+class OutputError : public BadInput {
  public:
-  using std::runtime_error::runtime_error;
+  using BadInput::BadInput;
 };
 
 [[nodiscard]] inline double megabytes(std::uint64_t bytes) {
