@@ -15,6 +15,8 @@ using namespace valet::zoltan;
 using namespace valet::c;
 using valet::ColumnSource;
 
+namespace {
+
 /// A tiling as C sees it, for as long as this is not set to another.
 struct LentTiling {
   valet::BlockCyclic::Extents extents, block_sizes;
@@ -40,6 +42,8 @@ struct LentTiling {
     return &layout;
   }
 };
+
+}  // namespace
 
 struct Valet_Attached {
   Attached attached;
