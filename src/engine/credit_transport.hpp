@@ -73,6 +73,11 @@ class Participant {
   /// Bytes of scratch that hold data, or wait for it; for the trace.
   [[nodiscard]] virtual std::uint64_t bytes_in_use() const = 0;
 
+  /// Whether other ranks change memory that this one looks at: then it cannot block in MPI.
+  [[nodiscard]] virtual bool watches() { return false; }
+  /// Looks once; true when something has changed, or no more waiting is worth it.
+  [[nodiscard]] virtual bool has_changed() { return true; }
+
   /// Whether waiting could be for ever: force() then has to help if nothing completes.
   [[nodiscard]] virtual bool is_full() { return false; }
   /// Asked while is_full() and nothing has completed: whether to look once more.

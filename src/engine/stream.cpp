@@ -34,6 +34,9 @@
 #include "engine/ordered/ordered_receiver.hpp"
 #include "engine/slots/slot_exchange.hpp"
 
+#include <cstdlib>
+#include <sched.h>
+
 namespace valet::engine {
 namespace {
 
@@ -67,10 +70,26 @@ class OrderedExchange final : public Exchange, public Participant {
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receiver_.scratch_blocks() * state_.blocks.block_bytes);
     transport_.run(*this);
+    if (state_.pulls) state_.pulls->restart();
     transport_.report_to(report);
   }
 
   void advance() override { answer_and_credit(false); }
+  bool watches() override {
+    looks_ = 0;
+    return state_.pulls && state_.pulls->any();
+  }
+  bool has_changed() override {
+    if (sender_.taken() != taken_) {
+      taken_ = sender_.taken();
+      return true;
+    }
+    if (++looks_ > most_looks) return impatient_ = true;
+    static const bool crowded = std::getenv("VALET_YIELD") != nullptr;
+    if (crowded) sched_yield();
+    else __builtin_ia32_pause();
+    return false;
+  }
   /// Brings a message to its holes, or else stages one ahead of its credit.
   bool work() override {
     const bool worked = receiver_.land(*local_) || sender_.stage_ahead(*local_);
@@ -95,7 +114,10 @@ class OrderedExchange final : public Exchange, public Participant {
     bool any = false;
     for (bool progress = true; progress; any = any || progress) {
       progress = sender_.serve(*local_);
-      const bool less = takes_less && !receiver_.expects() && !sender_.sends();
+      const bool less =
+          (takes_less && !receiver_.expects() && !sender_.sends() && !receiver_.pulls()) ||
+          (receiver_.pulls() && impatient_);
+      impatient_ = false;
       progress = receiver_.give_credit(*local_, less) || progress;
     }
     sender_.listen();
@@ -108,6 +130,10 @@ class OrderedExchange final : public Exchange, public Participant {
   OrderedReceiver receiver_;
   SlotSender sender_;
   LocalSlots* local_ = nullptr;  ///< while it runs
+  static constexpr int most_looks = 2000;
+  int looks_ = 0;
+  bool impatient_ = false;
+  std::uint64_t taken_ = 0;
 };
 
 }  // namespace

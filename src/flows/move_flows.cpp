@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <utility>
@@ -286,6 +287,9 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
   mpi::Agreement agreement;
   agreement.largest(all.may_throw);
   agreement.largest(all.hash_blocks);
+  bool connects = !state.pulls && state.flows.in_order() &&
+                  state.options.method == Method::stream && std::getenv("VALET_NO_PULLS") == nullptr;
+  agreement.least(connects);
   state.frame->join(agreement);
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
@@ -298,6 +302,18 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
     throw;
   }
   if (make_blocks) make_blocks();
+  if (connects) {
+    state.pulls = std::make_unique<storage::Pulls>(state.ledger);
+    const auto list = [](const auto& flows, auto&& first) {
+      std::vector<storage::PullFlow> all;
+      for (const auto& flow : flows) all.push_back({flow.rank, flow.count, first(flow)});
+      return all;
+    };
+    const auto leaving = list(state.flows.outgoing, [](const auto& flow) { return flow.first; });
+    const auto arriving = list(state.flows.incoming, [](const auto&) { return SlotIndex{0}; });
+    state.pulls->connect(state.channel, backend, leaving,
+                         {state.flows.exports.data(), state.flows.exports.size()}, arriving);
+  }
   Report report = describe(state, all.may_throw);
   try {
     const observe::ProgressMeter progress = state.frame->progress(

@@ -139,7 +139,9 @@ OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait, st
   if (messages.send_buffers > 0)
     messages.send_buffers = std::clamp<std::uint64_t>(
         (room - std::min(room, least)) / messages.send_blocks, 1, messages.send_buffers);
-  const std::uint64_t wished = messages.receive_blocks * messages.receive_buffers;
+  const std::uint64_t wished =
+      std::max<std::uint64_t>(messages.receive_blocks * messages.receive_buffers,
+                              (std::size_t{128} << 10) / limits.block_bytes);
   sizes.waiting_blocks = std::min(room - sizes.send_blocks(), std::max(in_wait + 1, wished));
   return sizes;
 }

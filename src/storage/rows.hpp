@@ -138,16 +138,17 @@ inline void scatter_rows(Packed<const std::byte> packed, const Rows& rows, SlotL
   });
 }
 
-/// Copies the row of from[k] to slot to[k] for k = 0, 1, ... in this order.
-inline void copy_rows(const Rows& rows, SlotList from, SlotList to, std::size_t block_bytes) {
-  with_row_size(rows.bytes, [&](auto size) {
+/// Copies the row of from[k] to slot to[k] of other rows, for k = 0, 1, ... in this order.
+inline void copy_rows(const Rows& source, const Rows& target, SlotList from, SlotList to,
+                      std::size_t block_bytes) {
+  with_row_size(source.bytes, [&](auto size) {
     move_ahead(
         from.size(), from.size(), rows_ahead(block_bytes) / 2,
         [&](std::size_t k) {
-          fetch_row<false>(rows.at(from[k]), size);
-          fetch_row<true>(rows.at(to[k]), size);
+          fetch_row<false>(source.at(from[k]), size);
+          fetch_row<true>(target.at(to[k]), size);
         },
-        [&](std::size_t k) { copy_bytes(rows.at(to[k]), rows.at(from[k]), size); });
+        [&](std::size_t k) { copy_bytes(target.at(to[k]), source.at(from[k]), size); });
   });
 }
 

@@ -76,8 +76,10 @@ class OrderedReceiver {
   /// Gives the next credit if there is room for what it asks; true when it did.
   /// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
   bool give_credit(LocalSlots& local, bool takes_less) {
+    if (imports_.empty()) return false;
+    if (is_pulled(imports_.front().flow)) return pull(local, takes_less);
     const std::size_t index = idle_receive();
-    if (imports_.empty() || index == posted_.size() || !lists_message()) return false;
+    if (index == posted_.size() || !lists_message()) return false;
     if (credit_aside(index)) return true;
     if (credit_slots(local, index)) return true;
     if (waits_for_slots(local) && !takes_less) return false;
@@ -119,9 +121,16 @@ class OrderedReceiver {
     return (blocks_in_rooms_ + std::min(credited_, aside_.count)) * block_bytes_;
   }
 
+  /// Whether imports are left that this rank takes itself.
+  [[nodiscard]] bool pulls() const {
+    return !imports_.empty() && is_pulled(imports_.front().flow);
+  }
+
  private:
   using Into = MessageList::Into;
   using CreditedMessage = MessageList::CreditedMessage;
+
+  static constexpr std::size_t pull_bytes = std::size_t{128} << 10;
 
   struct Posted {
     std::uint64_t message = 0;  ///< its number in the list
@@ -170,6 +179,52 @@ class OrderedReceiver {
       any = true;
     }
     return any;
+  }
+  [[nodiscard]] bool is_pulled(std::uint32_t flow) const {
+    return state_.pulls && state_.pulls->takes(flow);
+  }
+  /// Takes the next imports from the slots of their source: into their holes where these are free,
+  /// else to where they wait; true when there were any.
+  bool pull(LocalSlots& local, bool takes_less) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(1, pull_bytes / block_bytes_);
+    const schedule::FlowRun next = imports_.front(chunk);
+    const storage::Pulls& pulls = *state_.pulls;
+    std::uint64_t count = next.count;
+    takes_less = takes_less || flows_.any.shift == 0;
+    if (credited_ < flows_.any.shift) {
+      if (!lists_message()) return false;
+      count = std::min(count, flows_.any.shift - credited_);
+      std::byte* const memory = aside_.memory + credited_ * block_bytes_;
+      pulls.pack(next.flow, next.first, count, memory);
+      messages_[messages_.add(memory, count, Into::aside)].arrived = true;
+    } else if (blocks_in_rooms_ == 0) {
+      std::array<SlotIndex, 1024> slots;
+      count = holes_.take(std::span(slots).first(std::min<std::uint64_t>(slots.size(), count)),
+                          blocks_left());
+      if (count == 0) return takes_less && pull_aside(next);
+      pulls.copy(next.flow, next.first, SlotList(slots).first(count));
+      blocks_left_ -= count;
+    } else {
+      return takes_less && pull_aside(next);
+    }
+    pulled(next, count);
+    return true;
+  }
+  bool pull_aside(const schedule::FlowRun& next) {
+    const std::uint64_t count = std::min(next.count, own_room_.next());
+    if (own_room_.left() == 0 || count == 0 || !lists_message()) return false;
+    std::byte* const memory = own_room_.enter(count);
+    state_.pulls->pack(next.flow, next.first, count, memory);
+    messages_[messages_.add(memory, count, Into::own)].arrived = true;
+    blocks_in_rooms_ += count;
+    pulled(next, count);
+    return true;
+  }
+  void pulled(const schedule::FlowRun& next, std::uint64_t count) {
+    state_.pulls->tell(next.flow, next.first + count);
+    state_.observer.moved(count);
+    imports_.advance(count);
+    credited_ += count;
   }
   /// Credits the next imports straight into their holes, where these are free and one run.
   bool credit_slots(LocalSlots& local, std::size_t index) {

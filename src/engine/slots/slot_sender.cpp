@@ -58,7 +58,10 @@ std::byte* SlotSender::buffer(std::uint8_t message) const {
 
 void SlotSender::start(std::byte* buffers) {
   buffers_ = buffers;
-  blocks_left_ = state_.flows.exports.size();
+  blocks_pulled_ = 0;
+  for (std::size_t f = 0; f < state_.flows.outgoing.size(); ++f)
+    if (is_pulled(f)) blocks_pulled_ += state_.flows.outgoing[f].count;
+  blocks_left_ = state_.flows.exports.size() - blocks_pulled_;
   blocks_uncredited_ = blocks_left_;
   for (Destination& destination : destinations_)
     destination = Destination{.is_on_node = destination.is_on_node};
@@ -86,6 +89,7 @@ void SlotSender::queue_for_staging(std::uint32_t d) {
   Destination& destination = destinations_[d];
   if (!stages() || destination.queued || destination.staged == outgoing_.limit(d)) return;
   if (transport_.node().of(outgoing_[d].rank) != nullptr) return;
+  if (is_pulled(plan::flow_from(state_.flows.outgoing, outgoing_[d].rank))) return;
   to_stage_.push(d, destination.staged, outgoing_[d].count);
   destination.queued = true;
 }

@@ -83,16 +83,29 @@ class SlotSender {
   /// How many blocks of a flow have left their slots, from the first on.
   /// @param flow  Its index in Flows::outgoing.
   [[nodiscard]] std::uint64_t blocks_left_of(std::uint32_t flow) const {
+    if (is_pulled(flow)) return state_.pulls->taken(flow);
     const Destination& destination = destinations_[outgoing_.index_of_flow(flow)];
     return destination.in_place ? destination.leaving : destination.staged;
   }
   /// Whether messages are on their way from here.
   [[nodiscard]] bool sends() const { return in_flight_ > 0; }
-  [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
+  [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0 && is_taken(); }
+  /// Blocks that other ranks have taken until now.
+  [[nodiscard]] std::uint64_t taken() const {
+    std::uint64_t blocks = 0;
+    for (std::size_t f = 0; f < state_.flows.outgoing.size(); ++f)
+      if (is_pulled(f)) blocks += state_.pulls->taken(f);
+    return blocks;
+  }
   /// Bytes of scratch that hold blocks.
   [[nodiscard]] std::uint64_t bytes_in_use() const;
 
  private:
+  [[nodiscard]] bool is_pulled(std::size_t flow) const {
+    return state_.pulls && state_.pulls->is_taken(flow);
+  }
+  [[nodiscard]] bool is_taken() const { return !state_.pulls || taken() == blocks_pulled_; }
+
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
   static constexpr std::uint8_t most_on_the_way = schedule::most_credits_of_a_pair;
   static constexpr std::size_t unstaged_messages = 8;
@@ -182,6 +195,7 @@ class SlotSender {
   std::uint64_t blocks_uncredited_ = 0;
   std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
   std::size_t waiting_ = 0;        ///< messages with blocks that wait for a credit
+  std::uint64_t blocks_pulled_ = 0;  ///< that their destinations take themselves
   std::size_t in_flight_ = 0;      ///< requests
 };
 

@@ -134,6 +134,12 @@ class VALET_EXPORT StorageBackend {
   /// Appends the memory of one block, in packed order. Only called if reachable_by_mpi().
   virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
 
+  /// Calls visit(first byte of slot 0, bytes to the next slot, bytes) for the pieces of a block in
+  /// packed order, where all slots have them at equal distances and any thread of this machine may
+  /// read and write them. Default: nothing, which keeps other ranks from reading them.
+  virtual void visit_rows(
+      const std::function<void(std::byte*, std::ptrdiff_t, std::size_t)>& /*visit*/) const {}
+
   /// The properties of this storage that a plan remembers.
   [[nodiscard]] BlockTraits traits() const noexcept {
     return {block_bytes(), pieces_per_block(), reachable_by_mpi(), reachable_by_host(),

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Memory of an application that ranks of its node can map: a file without a name, mapped where
+/// addresses are reserved for what it may grow to. Storages whose rows lie there are recognised by
+/// their addresses, so that a rank pulls blocks straight from another rank's slots.
+
+#include <valet/export.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace valet::storage {
+
+/// How a process of the same machine finds a segment, and what tells it that this is the one; plain
+/// words, to be sent to it.
+struct NodeSegmentHandle {
+  std::uint64_t process = 0;
+  std::uint64_t descriptor = 0;
+  std::uint64_t device = 0;
+  std::uint64_t file = 0;  ///< its number on the device
+  std::uint64_t bytes = 0;
+
+  [[nodiscard]] bool operator==(const NodeSegmentHandle&) const = default;
+};
+
+/// Freed with its last mapping in any process. All functions are local. Move-only.
+class VALET_EXPORT NodeSegment {
+ public:
+  NodeSegment() = default;
+  /// Memory of `bytes`, whose pages are taken when they are first touched.
+  /// @return Empty where the system has none to share.
+  [[nodiscard]] static NodeSegment create(std::size_t bytes);
+  NodeSegment(NodeSegment&& other) noexcept;
+  NodeSegment& operator=(NodeSegment other) noexcept;
+  NodeSegment(const NodeSegment&) = delete;
+  ~NodeSegment();
+
+  /// Changes the size where it is: what was there stays, what is new is zero.
+  /// @return False where the system refuses, or addresses end: then nothing has changed.
+  [[nodiscard]] bool resize(std::size_t bytes);
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] NodeSegmentHandle handle() const;
+
+ private:
+  void enlist();
+
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t mapped_ = 0;  ///< whole pages
+  std::byte* reserved_from_ = nullptr;
+  std::size_t reserved_ = 0;
+  int descriptor_ = -1;
+};
+
+/// Where memory of this process lies in a segment.
+struct NodePlace {
+  NodeSegmentHandle segment;
+  std::uint64_t offset_bytes = 0;
+};
+/// @return Nothing where the first byte is in no segment of this process. Local, thread-safe.
+[[nodiscard]] VALET_EXPORT std::optional<NodePlace> find_in_segments(const std::byte* first);
+
+/// A segment of another process, mapped into this one until it is destroyed. Move-only.
+class VALET_EXPORT MappedSegment {
+ public:
+  MappedSegment() = default;
+  /// @return Empty where it cannot be reached. Local.
+  [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle);
+  MappedSegment(MappedSegment&& other) noexcept;
+  MappedSegment& operator=(MappedSegment other) noexcept;
+  MappedSegment(const MappedSegment&) = delete;
+  ~MappedSegment();
+
+  [[nodiscard]] const NodeSegmentHandle& handle() const { return handle_; }
+  [[nodiscard]] std::byte* data() const { return data_; }
+
+ private:
+  NodeSegmentHandle handle_;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace valet::storage
