@@ -116,8 +116,8 @@ void CreditTransport::step(Participant& participant) {
     // It comes before the work that is left.
   } else if (worked && participant.done()) {
     return;
-  } else if (participant.watches()) {
-    while (!(event = poll()) && !participant.has_changed()) {
+  } else if (participant.watches_memory()) {
+    while (!(event = poll()) && !participant.memory_has_changed()) {
     }
   } else if (participant.is_full()) {
     while (!event && participant.looks_again()) event = poll();

@@ -7,7 +7,9 @@
 /// message. So no data message is ever unexpected, and MPI buffers no data. Credits of a receiver
 /// are answered in the order in which it gave them, so that one tag suffices. A sender that shares
 /// memory with the receiver writes into that memory, where the credit says, and sends an empty
-/// message. There is one blocking wait over all that is outstanding. Where everything moves at once
+/// message. There is one blocking wait over all that is outstanding; only a rank whose blocks are
+/// taken straight from its slots (engine/pulls.hpp) looks at both, that memory and its requests, and
+/// sleeps in between. Where everything moves at once
 /// a meeting of all ranks takes the place of credits (engine/at_once.hpp).
 ///
 /// What is sent and where it goes (sources and sinks), and which credit comes next (policies), is
@@ -73,10 +75,11 @@ class Participant {
   /// Bytes of scratch that hold data, or wait for it; for the trace.
   [[nodiscard]] virtual std::uint64_t bytes_in_use() const = 0;
 
-  /// Whether other ranks change memory that this one looks at: then it cannot block in MPI.
-  [[nodiscard]] virtual bool watches() { return false; }
-  /// Looks once; true when something has changed, or no more waiting is worth it.
-  [[nodiscard]] virtual bool has_changed() { return true; }
+  /// Whether other ranks take blocks of this one without a message, so that waiting is no matter of
+  /// MPI alone.
+  [[nodiscard]] virtual bool watches_memory() { return false; }
+  /// Asked while it does and nothing has completed: whether to go on.
+  [[nodiscard]] virtual bool memory_has_changed() { return true; }
 
   /// Whether waiting could be for ever: force() then has to help if nothing completes.
   [[nodiscard]] virtual bool is_full() { return false; }

@@ -19,6 +19,8 @@
 
 namespace valet::engine {
 
+class Pulls;
+
 /// A method, ready to run the flows of one plan again and again.
 class Exchange {
  public:
@@ -34,6 +36,9 @@ class Exchange {
   virtual void expect(std::span<std::byte> /*scratch*/) {}
   /// Takes that back: the ranks have agreed not to run. Local.
   virtual void withdraw() {}
+  /// How blocks in memory of the node are taken without messages; nullptr for a method that does
+  /// not. [local]
+  [[nodiscard]] virtual Pulls* pulls() { return nullptr; }
   /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
   /// messages in `report`. On an exception requests may be pending: then neither this nor scratch
   /// may be freed, ever.

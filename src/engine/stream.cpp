@@ -34,8 +34,8 @@
 #include "engine/ordered/ordered_receiver.hpp"
 #include "engine/slots/slot_exchange.hpp"
 
-#include <cstdlib>
-#include <sched.h>
+#include <chrono>
+#include <thread>
 
 namespace valet::engine {
 namespace {
@@ -48,6 +48,12 @@ namespace {
 /// their holes, and planning saw to it that there is room for one more on every rank. So its
 /// receiver can credit it; a sender that holds a credit has the block at hand and waits for
 /// nothing. tests/model/ordered.pml checks it for all small transfer matrices.
+///
+/// Blocks in memory of the node are taken by their receiver, in the same order and into the same
+/// holes: what it takes is credited, sent and received at once, so that the argument holds. A rank
+/// whose blocks are taken looks at memory while it waits, and cannot block in MPI. Where none have
+/// been taken for a while it takes what comes next into its scratch, although the holes are not
+/// free, so that others can go on; then it sleeps.
 class OrderedExchange final : public Exchange, public Participant {
  public:
   explicit OrderedExchange(const plan::State& state)
@@ -58,37 +64,44 @@ class OrderedExchange final : public Exchange, public Participant {
                    {.receives = OrderedReceiver::receives(state.options, state.flows),
                     .sends = SlotSender::sends(sizes_.messages),
                     .signals = SlotSender::signals}),
-        receiver_(state, sizes_, transport_, sender_),
-        sender_(state, sizes_.messages, transport_, false) {}
+        pulls_(state),
+        receiver_(state, sizes_, transport_, sender_, pulls_),
+        sender_(state, sizes_.messages, transport_, false, 0, &pulls_),
+        most_looks_(
+            state.channel.node_ranks().size() > std::thread::hardware_concurrency() ? 0 : 4000) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return scratch_bytes_of(state_.options, state_.blocks,
                             receiver_.scratch_blocks() + sizes_.send_blocks());
   }
+  [[nodiscard]] Pulls* pulls() override { return &pulls_; }
   void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
     local_ = &local;
+    pulls_.start();
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receiver_.scratch_blocks() * state_.blocks.block_bytes);
     transport_.run(*this);
-    if (state_.pulls) state_.pulls->restart();
+    pulls_.finish();
     transport_.report_to(report);
+    report.blocks_pulled = receiver_.blocks_pulled();
   }
 
-  void advance() override { answer_and_credit(false); }
-  bool watches() override {
-    looks_ = 0;
-    return state_.pulls && state_.pulls->any();
+  void advance() override {
+    if (answer_and_credit(false)) is_patient_ = true;
   }
-  bool has_changed() override {
-    if (sender_.taken() != taken_) {
-      taken_ = sender_.taken();
-      return true;
-    }
-    if (++looks_ > most_looks) return impatient_ = true;
-    static const bool crowded = std::getenv("VALET_YIELD") != nullptr;
-    if (crowded) sched_yield();
-    else __builtin_ia32_pause();
-    return false;
+  [[nodiscard]] bool watches_memory() override {
+    looks_ = 0;
+    pulls_.wake();
+    return pulls_.are_left();
+  }
+  [[nodiscard]] bool memory_has_changed() override {
+    for (int k = 0; k < looks_at_a_time; ++k)
+      if (pulls_.look()) return is_patient_ = true;
+    if ((looks_ += looks_at_a_time) < most_looks_) return false;
+    if (std::exchange(is_patient_, false)) return is_short_ = true;
+    // Messages come without a wake.
+    pulls_.sleep(std::chrono::microseconds(sender_.waits() || receiver_.expects() ? 50 : 10000));
+    return pulls_.look();
   }
   /// Brings a message to its holes, or else stages one ahead of its credit.
   bool work() override {
@@ -114,11 +127,10 @@ class OrderedExchange final : public Exchange, public Participant {
     bool any = false;
     for (bool progress = true; progress; any = any || progress) {
       progress = sender_.serve(*local_);
-      const bool less =
-          (takes_less && !receiver_.expects() && !sender_.sends() && !receiver_.pulls()) ||
-          (receiver_.pulls() && impatient_);
-      impatient_ = false;
+      const bool less = (is_short_ || (takes_less && !pulls_.are_left())) &&
+                        (receiver_.pulls() || (!receiver_.expects() && !sender_.sends()));
       progress = receiver_.give_credit(*local_, less) || progress;
+      is_short_ = false;
     }
     sender_.listen();
     return any;
@@ -127,13 +139,18 @@ class OrderedExchange final : public Exchange, public Participant {
   const plan::State& state_;
   schedule::OrderedSizes sizes_;
   CreditTransport transport_;
+  Pulls pulls_;
   OrderedReceiver receiver_;
   SlotSender sender_;
   LocalSlots* local_ = nullptr;  ///< while it runs
-  static constexpr int most_looks = 2000;
+
+  // While others take blocks.
+  static constexpr int looks_at_a_time = 32;  ///< between looks at MPI
+  /// Some tens of microseconds, in which a chunk is copied; none where ranks share cores.
+  const int most_looks_;
   int looks_ = 0;
-  bool impatient_ = false;
-  std::uint64_t taken_ = 0;
+  bool is_patient_ = true;  ///< it has not yet tried to make do with scratch
+  bool is_short_ = false;   ///< it is to try that now
 };
 
 }  // namespace

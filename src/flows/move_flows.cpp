@@ -7,6 +7,7 @@
 #include "base/sizes.hpp"
 #include "engine/exchange.hpp"
 #include "engine/phased/phased_budget.hpp"
+#include "engine/pulls.hpp"
 #include "flows/verification.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -22,7 +23,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <new>
 #include <utility>
@@ -86,6 +86,7 @@ class plan::Executor {
     if (!verification_) exchange_->expect(scratch_);
   }
   void withdraw() { exchange_->withdraw(); }
+  [[nodiscard]] engine::Pulls* pulls() { return exchange_->pulls(); }
 
   void run(StorageBackend& storage, const Storages& all, Report& report) {
     std::optional<storage::GuardedBackend> guard;
@@ -199,8 +200,9 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const StorageB
                  "; give storage that is not smaller");
 }
 
+/// @param connects  Whether the ranks have to find out from whom they take blocks.
 std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
-                                     std::span<std::byte> lent) {
+                                     std::span<std::byte> lent, bool& connects) {
   if (state.failure) return state.failure;
   if (auto diagnostic = check_storage(state, backend)) return diagnostic;
   detail::FirstFailure failure;
@@ -220,6 +222,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
       return invalid("the workspace starts at an address that is not a multiple of ",
                      alignof(std::max_align_t), "; align it as malloc does");
     executor.provide(backend, lent);
+    if (engine::Pulls* const pulls = executor.pulls()) connects = pulls->describe(backend);
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
                     state.options.budget_bytes,
@@ -232,7 +235,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
 }
 
 /// What is known before anything moves.
-Report describe(const plan::State& state, bool some_storage_throws) {
+Report describe(plan::State& state, bool some_storage_throws) {
   const plan::Flows& flows = state.flows;
   Report report;
   report.method = to_string(state.options.method);
@@ -253,6 +256,8 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   report.extra_bytes_bound =
       detail::promised_bytes(report.budget_bytes, report.neighbours, ranks, state.frame->traces()) +
       state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots;
+  if (const engine::Pulls* const pulls = executor_of(state).pulls())
+    report.extra_bytes_bound += pulls->bytes();
   if (state.options.verify && some_storage_throws)
     report.extra_bytes_bound += flows::PackCheck::bytes_for(report.block_bytes);
   report.plan_seconds = state.plan_seconds;
@@ -287,13 +292,12 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
   mpi::Agreement agreement;
   agreement.largest(all.may_throw);
   agreement.largest(all.hash_blocks);
-  bool connects = !state.pulls && state.flows.in_order() &&
-                  state.options.method == Method::stream && std::getenv("VALET_NO_PULLS") == nullptr;
-  agreement.least(connects);
   state.frame->join(agreement);
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
-  const std::optional<Diagnostic> wrong = make_ready(state, backend, lent);
+  bool connects = false;
+  const std::optional<Diagnostic> wrong = make_ready(state, backend, lent, connects);
+  agreement.largest(connects);
   if (!wrong && !make_blocks) executor_of(state).expect();
   try {
     agreement.run(state.channel, wrong);
@@ -302,17 +306,11 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
     throw;
   }
   if (make_blocks) make_blocks();
-  if (connects) {
-    state.pulls = std::make_unique<storage::Pulls>(state.ledger);
-    const auto list = [](const auto& flows, auto&& first) {
-      std::vector<storage::PullFlow> all;
-      for (const auto& flow : flows) all.push_back({flow.rank, flow.count, first(flow)});
-      return all;
-    };
-    const auto leaving = list(state.flows.outgoing, [](const auto& flow) { return flow.first; });
-    const auto arriving = list(state.flows.incoming, [](const auto&) { return SlotIndex{0}; });
-    state.pulls->connect(state.channel, backend, leaving,
-                         {state.flows.exports.data(), state.flows.exports.size()}, arriving);
+  if (engine::Pulls* const pulls = executor_of(state).pulls()) {
+    if (connects)
+      pulls->connect();
+    else if (make_blocks)
+      pulls->meet();
   }
   Report report = describe(state, all.may_throw);
   try {

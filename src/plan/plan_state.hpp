@@ -7,7 +7,6 @@
 #include "plan/flows.hpp"
 #include "schedule/methods.hpp"
 #include "storage/loan.hpp"
-#include "storage/pulls.hpp"
 #include <valet/method_choice.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
@@ -102,7 +101,6 @@ struct State {
   std::uint64_t periods = 0;   ///< Report::periods
 
   // What executions work with.
-  std::unique_ptr<storage::Pulls> pulls;  ///< null: all flows are messages; alike on all ranks
   storage::NodeMemory no_node{ledger};  ///< where `shares` is false
   std::shared_ptr<Executor> executor;   ///< what they reuse
 };

@@ -60,6 +60,8 @@ class VALET_EXPORT NodeSegment {
 struct NodePlace {
   NodeSegmentHandle segment;
   std::uint64_t offset_bytes = 0;
+
+  [[nodiscard]] bool operator==(const NodePlace&) const = default;
 };
 /// @return Nothing where the first byte is in no segment of this process. Local, thread-safe.
 [[nodiscard]] VALET_EXPORT std::optional<NodePlace> find_in_segments(const std::byte* first);

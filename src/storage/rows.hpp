@@ -54,6 +54,10 @@ struct Rows {
   [[nodiscard]] std::byte* at(std::uint64_t slot) const {
     return base + static_cast<std::ptrdiff_t>(slot) * slot_stride_bytes;
   }
+  /// Whether rows follow one another.
+  [[nodiscard]] bool are_dense() const {
+    return slot_stride_bytes == static_cast<std::ptrdiff_t>(bytes);
+  }
 };
 
 /// Where packed rows are: every so many bytes.
@@ -150,6 +154,31 @@ inline void copy_rows(const Rows& source, const Rows& target, SlotList from, Slo
         },
         [&](std::size_t k) { copy_bytes(target.at(to[k]), source.at(from[k]), size); });
   });
+}
+
+/// How many slots follow one another, from the first on.
+[[nodiscard]] inline std::size_t run_length(SlotList slots) {
+  std::size_t length = 1;
+  while (length < slots.size() && slots[length] == slots[0] + length) ++length;
+  return length;
+}
+
+/// The same where these are rows of another memory: runs of slots in one piece, by memcpy, which
+/// knows best how to copy much at a time.
+inline void copy_between(const Rows& source, const Rows& target, SlotList from, SlotList to,
+                         std::size_t block_bytes) {
+  constexpr std::size_t worthwhile = 512;
+  const auto piece_at = [&](std::size_t k) {
+    return std::min(run_length(from.subspan(k)), run_length(to.subspan(k)));
+  };
+  std::size_t pieces = 0;
+  for (std::size_t k = 0; k < to.size(); k += piece_at(k)) ++pieces;
+  if (!source.are_dense() || !target.are_dense() || source.bytes * to.size() < pieces * worthwhile)
+    return copy_rows(source, target, from, to, block_bytes);
+  for (std::size_t k = 0, count = 0; k < to.size(); k += count) {
+    count = piece_at(k);
+    std::memcpy(target.at(to[k]), source.at(from[k]), count * source.bytes);
+  }
 }
 
 }  // namespace valet::detail

@@ -126,6 +126,7 @@ module valet
     integer(c_int64_t) :: blocks_after
     integer(c_int64_t) :: blocks_sent
     integer(c_int64_t) :: blocks_received
+    integer(c_int64_t) :: blocks_pulled
     integer(c_int64_t) :: bytes_sent
     integer(c_int64_t) :: messages
     integer(c_int64_t) :: credits

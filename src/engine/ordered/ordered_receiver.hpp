@@ -3,6 +3,7 @@
 
 #include "base/assert.hpp"
 #include "engine/ordered/message_list.hpp"
+#include "engine/pulls.hpp"
 #include "engine/slots/slot_sender.hpp"
 #include "plan/any_order.hpp"
 
@@ -19,12 +20,13 @@ namespace valet::engine {
 class OrderedReceiver {
  public:
   OrderedReceiver(const plan::State& state, const schedule::OrderedSizes& sizes,
-                  CreditTransport& transport, const SlotSender& sender)
+                  CreditTransport& transport, const SlotSender& sender, Pulls& pulls)
       : state_(state),
         flows_(state.flows),
         sizes_(sizes),
         transport_(transport),
         sender_(sender),
+        pulls_(pulls),
         block_bytes_(state.blocks.block_bytes),
         imports_(state.ledger, flows_.incoming.size(), flows_.any.grain),
         holes_(state.ledger, flows_),
@@ -68,7 +70,7 @@ class OrderedReceiver {
     enter_imports(imports_, flows_);
     holes_.restart();
     messages_.clear();
-    credited_ = set_aside_ = blocks_in_rooms_ = 0;
+    credited_ = set_aside_ = blocks_in_rooms_ = blocks_pulled_ = 0;
     in_flight_ = 0;
     detours_ = false;
     blocks_left_ = flows_.blocks_arriving;
@@ -77,7 +79,7 @@ class OrderedReceiver {
   /// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
   bool give_credit(LocalSlots& local, bool takes_less) {
     if (imports_.empty()) return false;
-    if (is_pulled(imports_.front().flow)) return pull(local, takes_less);
+    if (pulls()) return pull(takes_less);
     const std::size_t index = idle_receive();
     if (index == posted_.size() || !lists_message()) return false;
     if (credit_aside(index)) return true;
@@ -121,16 +123,16 @@ class OrderedReceiver {
     return (blocks_in_rooms_ + std::min(credited_, aside_.count)) * block_bytes_;
   }
 
-  /// Whether imports are left that this rank takes itself.
+  /// Whether it takes the next imports itself.
   [[nodiscard]] bool pulls() const {
-    return !imports_.empty() && is_pulled(imports_.front().flow);
+    return !imports_.empty() && pulls_.takes(imports_.front().flow);
   }
+  /// Blocks that it took itself.
+  [[nodiscard]] std::uint64_t blocks_pulled() const { return blocks_pulled_; }
 
  private:
   using Into = MessageList::Into;
   using CreditedMessage = MessageList::CreditedMessage;
-
-  static constexpr std::size_t pull_bytes = std::size_t{128} << 10;
 
   struct Posted {
     std::uint64_t message = 0;  ///< its number in the list
@@ -180,51 +182,44 @@ class OrderedReceiver {
     }
     return any;
   }
-  [[nodiscard]] bool is_pulled(std::uint32_t flow) const {
-    return state_.pulls && state_.pulls->takes(flow);
-  }
-  /// Takes the next imports from the slots of their source: into their holes where these are free,
-  /// else to where they wait; true when there were any.
-  bool pull(LocalSlots& local, bool takes_less) {
-    const std::uint64_t chunk = std::max<std::uint64_t>(1, pull_bytes / block_bytes_);
-    const schedule::FlowRun next = imports_.front(chunk);
-    const storage::Pulls& pulls = *state_.pulls;
-    std::uint64_t count = next.count;
-    takes_less = takes_less || flows_.any.shift == 0;
+  /// Takes the next imports from the slots of their source: into their holes, or, where these are
+  /// not free, to where they wait; true when there were any.
+  /// @param takes_less  To a place that is meant for what nothing else can make room for.
+  bool pull(bool takes_less) {
+    const std::uint64_t chunk = std::max<std::uint64_t>(1, Pulls::chunk_bytes / block_bytes_);
+    std::array<SlotIndex, 1024> slots;
+    const schedule::FlowRun next = imports_.front(std::min<std::uint64_t>(chunk, slots.size()));
     if (credited_ < flows_.any.shift) {
-      if (!lists_message()) return false;
-      count = std::min(count, flows_.any.shift - credited_);
-      std::byte* const memory = aside_.memory + credited_ * block_bytes_;
-      pulls.pack(next.flow, next.first, count, memory);
-      messages_[messages_.add(memory, count, Into::aside)].arrived = true;
-    } else if (blocks_in_rooms_ == 0) {
-      std::array<SlotIndex, 1024> slots;
-      count = holes_.take(std::span(slots).first(std::min<std::uint64_t>(slots.size(), count)),
-                          blocks_left());
-      if (count == 0) return takes_less && pull_aside(next);
-      pulls.copy(next.flow, next.first, SlotList(slots).first(count));
-      blocks_left_ -= count;
-    } else {
-      return takes_less && pull_aside(next);
+      const std::uint64_t count = std::min(next.count, flows_.any.shift - credited_);
+      return pull_to(next.flow, count, aside_.memory + credited_ * block_bytes_, Into::aside);
     }
-    pulled(next, count);
+    std::size_t count = 0;
+    if (blocks_in_rooms_ == 0)  // those come before
+      count = holes_.take(std::span(slots).first(next.count), blocks_left());
+    if (count == 0) return (takes_less || flows_.any.shift == 0) && pull_to_room(next);
+    pulls_.take(next.flow, SlotList(slots).first(count));
+    blocks_left_ -= count;
+    pulled(count);
     return true;
   }
-  bool pull_aside(const schedule::FlowRun& next) {
+  bool pull_to_room(const schedule::FlowRun& next) {
     const std::uint64_t count = std::min(next.count, own_room_.next());
-    if (own_room_.left() == 0 || count == 0 || !lists_message()) return false;
-    std::byte* const memory = own_room_.enter(count);
-    state_.pulls->pack(next.flow, next.first, count, memory);
-    messages_[messages_.add(memory, count, Into::own)].arrived = true;
+    if (count == 0 || !lists_message()) return false;
     blocks_in_rooms_ += count;
-    pulled(next, count);
+    return pull_to(next.flow, count, own_room_.enter(count), Into::own);
+  }
+  bool pull_to(std::uint32_t flow, std::uint64_t count, std::byte* memory, Into into) {
+    if (!lists_message()) return false;
+    pulls_.take(flow, count, memory);
+    messages_[messages_.add(memory, count, into)].arrived = true;
+    pulled(count);
     return true;
   }
-  void pulled(const schedule::FlowRun& next, std::uint64_t count) {
-    state_.pulls->tell(next.flow, next.first + count);
+  void pulled(std::uint64_t count) {
     state_.observer.moved(count);
     imports_.advance(count);
     credited_ += count;
+    blocks_pulled_ += count;
   }
   /// Credits the next imports straight into their holes, where these are free and one run.
   bool credit_slots(LocalSlots& local, std::size_t index) {
@@ -339,6 +334,7 @@ class OrderedReceiver {
   const schedule::OrderedSizes sizes_;
   CreditTransport& transport_;
   const SlotSender& sender_;
+  Pulls& pulls_;
   std::size_t block_bytes_;
   schedule::GrainOrder imports_;  ///< not credited
   plan::HoleWalk holes_;          ///< not taken
@@ -351,6 +347,7 @@ class OrderedReceiver {
   std::uint64_t set_aside_ = 0;        ///< blocks that are there
   std::uint64_t blocks_in_rooms_ = 0;  ///< credited, and not landed
   std::uint64_t blocks_left_ = 0;      ///< not landed
+  std::uint64_t blocks_pulled_ = 0;    ///< of those credited
   std::size_t in_flight_ = 0;
   /// A detour is on its way. A source answers what it writes and what it sends apart from each
   /// other, so nothing else is asked meanwhile.

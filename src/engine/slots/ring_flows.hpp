@@ -20,15 +20,18 @@ class RingFlows {
         allowed_(is_limited ? flows.size() : 0, ledger) {}
 
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(flows_.size()); }
-  [[nodiscard]] const Flow& operator[](std::uint32_t index) const {
-    return flows_[(first_ + index) % flows_.size()];
-  }
+  [[nodiscard]] const Flow& operator[](std::uint32_t index) const { return flows_[flow_of(index)]; }
   [[nodiscard]] std::uint32_t index_of(int rank) const {
     return index_of_flow(plan::flow_from(flows_, rank));
   }
   /// The index of a flow in the ring, given its position in the list that ascends by rank.
   [[nodiscard]] std::uint32_t index_of_flow(std::size_t flow) const {
     return static_cast<std::uint32_t>((flow + flows_.size() - first_) % flows_.size());
+  }
+
+  /// The position in that list of a flow of the ring.
+  [[nodiscard]] std::size_t flow_of(std::uint32_t index) const {
+    return (first_ + index) % flows_.size();
   }
 
   /// Blocks of a flow that may move.

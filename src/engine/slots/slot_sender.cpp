@@ -17,7 +17,8 @@ std::size_t listed_pieces(const BlockTraits& blocks, const schedule::StreamSizes
 }  // namespace
 
 SlotSender::SlotSender(const plan::State& state, const schedule::StreamSizes& sizes,
-                       CreditTransport& transport, bool is_limited, std::size_t most_ahead)
+                       CreditTransport& transport, bool is_limited, std::size_t most_ahead,
+                       const Pulls* pulls)
     : state_(state),
       sizes_(sizes),
       transport_(transport),
@@ -31,6 +32,7 @@ SlotSender::SlotSender(const plan::State& state, const schedule::StreamSizes& si
       pieces_(state.ledger),
       to_stage_(state.ledger, state.flows.outgoing.size()),
       most_ahead_(most_ahead),
+      pulls_(pulls),
       node_credits_(state.ledger) {
   const std::span<const int> on_node = state.channel.node_ranks();
   for (std::uint32_t d = 0; d < outgoing_.size(); ++d)
@@ -58,10 +60,9 @@ std::byte* SlotSender::buffer(std::uint8_t message) const {
 
 void SlotSender::start(std::byte* buffers) {
   buffers_ = buffers;
-  blocks_pulled_ = 0;
+  blocks_left_ = 0;
   for (std::size_t f = 0; f < state_.flows.outgoing.size(); ++f)
-    if (is_pulled(f)) blocks_pulled_ += state_.flows.outgoing[f].count;
-  blocks_left_ = state_.flows.exports.size() - blocks_pulled_;
+    if (!is_pulled(f)) blocks_left_ += state_.flows.outgoing[f].count;
   blocks_uncredited_ = blocks_left_;
   for (Destination& destination : destinations_)
     destination = Destination{.is_on_node = destination.is_on_node};
@@ -89,7 +90,7 @@ void SlotSender::queue_for_staging(std::uint32_t d) {
   Destination& destination = destinations_[d];
   if (!stages() || destination.queued || destination.staged == outgoing_.limit(d)) return;
   if (transport_.node().of(outgoing_[d].rank) != nullptr) return;
-  if (is_pulled(plan::flow_from(state_.flows.outgoing, outgoing_[d].rank))) return;
+  if (is_pulled(outgoing_.flow_of(d))) return;
   to_stage_.push(d, destination.staged, outgoing_[d].count);
   destination.queued = true;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
+#include "engine/pulls.hpp"
 #include "engine/slots/ring_flows.hpp"
 #include "mpi/message.hpp"
 #include "plan/stream_limits.hpp"
@@ -45,8 +46,10 @@ class SlotSender {
  public:
   /// @param is_limited  Credits are answered up to what allow() says; the others wait.
   /// @param most_ahead  Destinations at most whose credits wait so.
+  /// @param pulls       What others take themselves; nullptr for nothing.
   SlotSender(const plan::State& state, const schedule::StreamSizes& sizes,
-             CreditTransport& transport, bool is_limited, std::size_t most_ahead = 0);
+             CreditTransport& transport, bool is_limited, std::size_t most_ahead = 0,
+             const Pulls* pulls = nullptr);
   /// Send requests that it needs of a transport.
   [[nodiscard]] static std::size_t sends(const schedule::StreamSizes& sizes) {
     return sizes.send_buffers + unstaged_messages;
@@ -83,28 +86,25 @@ class SlotSender {
   /// How many blocks of a flow have left their slots, from the first on.
   /// @param flow  Its index in Flows::outgoing.
   [[nodiscard]] std::uint64_t blocks_left_of(std::uint32_t flow) const {
-    if (is_pulled(flow)) return state_.pulls->taken(flow);
+    if (is_pulled(flow)) return pulls_->taken(flow);
     const Destination& destination = destinations_[outgoing_.index_of_flow(flow)];
     return destination.in_place ? destination.leaving : destination.staged;
   }
   /// Whether messages are on their way from here.
   [[nodiscard]] bool sends() const { return in_flight_ > 0; }
-  [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0 && is_taken(); }
-  /// Blocks that other ranks have taken until now.
-  [[nodiscard]] std::uint64_t taken() const {
-    std::uint64_t blocks = 0;
-    for (std::size_t f = 0; f < state_.flows.outgoing.size(); ++f)
-      if (is_pulled(f)) blocks += state_.pulls->taken(f);
-    return blocks;
+  /// Whether messages have something to do with what is left.
+  [[nodiscard]] bool waits() const { return blocks_uncredited_ > 0 || sends(); }
+  [[nodiscard]] bool done() const {
+    return blocks_left_ == 0 && in_flight_ == 0 && (pulls_ == nullptr || !pulls_->are_left());
   }
   /// Bytes of scratch that hold blocks.
   [[nodiscard]] std::uint64_t bytes_in_use() const;
 
  private:
+  /// Whether the destination of a flow takes its blocks itself.
   [[nodiscard]] bool is_pulled(std::size_t flow) const {
-    return state_.pulls && state_.pulls->is_taken(flow);
+    return pulls_ != nullptr && pulls_->is_taken(flow);
   }
-  [[nodiscard]] bool is_taken() const { return !state_.pulls || taken() == blocks_pulled_; }
 
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
   static constexpr std::uint8_t most_on_the_way = schedule::most_credits_of_a_pair;
@@ -191,11 +191,11 @@ class SlotSender {
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
   std::size_t most_ahead_;
+  const Pulls* pulls_;
   Vector<NodeCredit> node_credits_;
   std::uint64_t blocks_uncredited_ = 0;
   std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
   std::size_t waiting_ = 0;        ///< messages with blocks that wait for a credit
-  std::uint64_t blocks_pulled_ = 0;  ///< that their destinations take themselves
   std::size_t in_flight_ = 0;      ///< requests
 };
 

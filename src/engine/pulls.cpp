@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/pulls.hpp"
+
+#include "base/machine_identity.hpp"
+#include "mpi/neighbour_words.hpp"
+#include <valet/log.hpp>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <numeric>
+#include <string>
+
+#if defined(__linux__)
+#include <linux/futex.h>
+
+#include <cerrno>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace valet::engine {
+namespace {
+
+/// Bytes of a copy, on the average of a flow, from which pulls are faster than packing.
+constexpr std::uint64_t least_copy_bytes = 2048;
+/// A page of 4 KiB takes so much in a page table.
+constexpr std::uint64_t page_table_share = 512;
+/// After so much it is looked whether a rank sleeps: where ranks share a core, each time that it is
+/// woken costs a switch.
+constexpr std::uint64_t bytes_to_wake = std::uint64_t{1} << 20;
+constexpr std::size_t most_slots_at_once = 1024;
+
+using Words = std::span<std::uint64_t>;
+
+template <class Flows>
+std::size_t number_in(const Flows& flows, const std::ranges::range_value_t<Flows>& flow) {
+  return static_cast<std::size_t>(&flow - flows.data());
+}
+
+/// Sends so many words along each flow of `to`, and receives them along those of `from`.
+template <std::size_t words, class To, class Provide, class From, class Take>
+void exchange_words(const plan::State& state, const To& to, Provide&& provide, const From& from,
+                    Take&& take) {
+  const auto count = [](const auto&) { return std::uint64_t{words}; };
+  mpi::NeighbourWords(state.channel, state.ledger, mpi::tag_node, words,
+                      mpi::PeerWords{std::span(to), mpi::no_peer, count, provide},
+                      mpi::PeerWords{std::span(from), mpi::no_peer, count, take})
+      .run();
+}
+
+template <class Visit>
+void for_each_run(SlotList slots, Visit&& visit) {
+  for (std::size_t k = 0; k < slots.size();) {
+    const std::size_t length = detail::run_length(slots.subspan(k));
+    visit(slots[k], static_cast<SlotIndex>(length));
+    k += length;
+  }
+}
+
+void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value,
+                 std::chrono::microseconds most) {
+#if defined(__linux__)
+  const timespec time{.tv_sec = most.count() / 1000000, .tv_nsec = most.count() % 1000000 * 1000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
+#endif
+}
+
+void wake_all(std::atomic<std::uint32_t>& word) {
+#if defined(__linux__)
+  syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+#endif
+}
+
+}  // namespace
+
+Pulls::Pulls(const plan::State& state)
+    : state_(state),
+      rows_(state.ledger),
+      packed_rows_(state.ledger),
+      shared_rows_(state.ledger),
+      departures_(state.ledger),
+      sources_(state.ledger),
+      segments_(state.ledger) {}
+
+Pulls::~Pulls() { disconnect(); }
+
+void Pulls::disconnect() {
+  state_.ledger.subtract(std::exchange(counted_bytes_, 0));
+  segments_.clear();
+  for (Source& source : sources_) source = Source{};
+  for (Departure& departure : departures_) departure = Departure{};
+  control_ = {};
+  blocks_offered_ = seen_ = 0;
+}
+
+bool Pulls::describe(const StorageBackend& backend) {
+  Vector<SharedRows> shared(state_.ledger);
+  rows_.clear();
+  bool all = state_.options.share_memory && backend.reachable_by_host();
+  if (all)
+    backend.visit_rows([&](std::byte* base, std::ptrdiff_t stride, std::size_t bytes) {
+      const auto place = all ? storage::find_in_segments(base) : std::nullopt;
+      all = place.has_value();
+      if (!all) return;
+      rows_.push_back({base, stride, bytes});
+      shared.push_back({*place, stride, bytes});
+    });
+  if (!all) shared.clear();
+  packed_rows_.resize(rows_.size());
+  if (!shared.empty() && departures_.empty() && sources_.empty()) {
+    departures_.resize(state_.flows.outgoing.size());
+    sources_.resize(state_.flows.incoming.size());
+  }
+  if (std::ranges::equal(shared, shared_rows_)) return false;
+  shared_rows_ = std::move(shared);
+  return true;
+}
+
+/// Decides which flows are worth it; returns the number of their runs.
+std::size_t Pulls::list_runs() {
+  std::uint64_t pieces_of_runs = 0, pieces_of_blocks = 0;  // of a run, or of each block
+  for (const detail::Rows& rows : rows_) ++(rows.are_dense() ? pieces_of_runs : pieces_of_blocks);
+  std::size_t all = 0;
+  for (std::size_t f = 0; f < departures_.size(); ++f) {
+    const plan::Outgoing& flow = state_.flows.outgoing[f];
+    std::uint64_t runs = 0;
+    for_each_run({state_.flows.exports.begin() + flow.first, flow.count},
+                 [&](SlotIndex, SlotIndex) { ++runs; });
+    const std::uint64_t copies = runs * pieces_of_runs + flow.count * pieces_of_blocks;
+    departures_[f].is_worth = flow.count * state_.blocks.block_bytes >= copies * least_copy_bytes;
+    departures_[f].first_run = static_cast<std::uint32_t>(all);
+    if (departures_[f].is_worth) all += runs;
+  }
+  return all;
+}
+
+/// Shares the description of what leaves this rank.
+void Pulls::offer() {
+  if (shared_rows_.empty() || departures_.empty()) return;
+  const std::size_t runs = list_runs();
+  if (runs == 0) return;
+  control_ = storage::SharedMemory::create(sizeof(Header) + departures_.size() * sizeof(Line) +
+                                           shared_rows_.size() * sizeof(SharedRows) +
+                                           runs * sizeof(SharedRun));
+  if (control_.data() == nullptr) return warn_once();
+  Header& header = header_of(control_);
+  header.lines = departures_.size();
+  header.rows = shared_rows_.size();
+  new (&header.sleeps) std::atomic<std::uint32_t>(0);
+  std::uninitialized_value_construct_n(lines_of(control_), departures_.size());
+  const std::span<SharedRows> rows = rows_of(control_);
+  std::uninitialized_copy(shared_rows_.begin(), shared_rows_.end(), rows.data());
+  auto* next = reinterpret_cast<SharedRun*>(rows.data() + rows.size());
+  for (std::size_t f = 0; f < departures_.size(); ++f) {
+    const plan::Outgoing& flow = state_.flows.outgoing[f];
+    if (departures_[f].is_worth)
+      for_each_run({state_.flows.exports.begin() + flow.first, flow.count},
+                   [&](SlotIndex first, SlotIndex count) {
+                     new (next++) SharedRun{first, count};
+                   });
+  }
+}
+
+std::byte* Pulls::memory_of(const Source& source, const storage::NodeSegmentHandle& segment) const {
+  std::size_t k = source.segments;
+  while (segments_[k].handle() != segment) ++k;
+  return segments_[k].data();
+}
+
+/// Maps what another rank offers; false where that is not possible, or of no use.
+bool Pulls::reach(Source& source, const storage::SharedMemoryHandle& control, std::uint64_t flow,
+                  std::uint64_t first_run) try {
+  source.control = storage::SharedMemory::open(control);
+  if (source.control.data() == nullptr) return false;
+  source.segments = static_cast<std::uint32_t>(segments_.size());
+  const SourceRows rows = rows_of(source.control);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto of_source = std::span(segments_).subspan(source.segments);
+    const auto is_this = [&](const auto& mapped) {
+      return mapped.handle() == rows[k].place.segment;
+    };
+    if (std::ranges::any_of(of_source, is_this)) continue;
+    segments_.push_back(storage::MappedSegment::open(rows[k].place.segment));
+    if (segments_.back().data() == nullptr) return false;
+  }
+  source.runs = reinterpret_cast<const SharedRun*>(rows.data() + rows.size()) + first_run;
+  source.line = lines_of(source.control) + flow;
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void Pulls::connect() {
+  disconnect();
+  offer();
+  const plan::Flows& flows = state_.flows;
+  const std::uint64_t machine = shared_rows_.empty() ? 0 : machine_identity();
+  const storage::SharedMemoryHandle own = control_.handle();
+  bool refused = false;
+  exchange_words<7>(
+      state_, flows.outgoing,
+      [&](const plan::Outgoing& flow, std::uint64_t first, Words words) {
+        const std::size_t f = number_in(flows.outgoing, flow);
+        std::array<std::uint64_t, 7> offer{};
+        if (own.bytes > 0 && departures_[f].is_worth)
+          offer = {machine,
+                   own.bytes,
+                   own.process,
+                   own.descriptor,
+                   own.key,
+                   f,
+                   departures_[f].first_run};
+        std::ranges::copy(std::span(offer).subspan(first, words.size()), words.begin());
+      },
+      flows.incoming,
+      [&](const plan::Incoming& flow, std::uint64_t, Words words) {
+        if (machine == 0 || words[0] != machine) return;
+        Source& source = sources_[number_in(flows.incoming, flow)];
+        if (reach(source, {words[1], words[2], words[3], words[4]}, words[5], words[6])) return;
+        source = Source{};
+        refused = true;
+      });
+  exchange_words<1>(
+      state_, flows.incoming,
+      [&](const plan::Incoming& flow, std::uint64_t, Words words) {
+        words[0] = takes(number_in(flows.incoming, flow)) ? 1 : 0;
+      },
+      flows.outgoing,
+      [&](const plan::Outgoing& flow, std::uint64_t, Words words) {
+        if (words[0] == 0) return;
+        departures_[number_in(flows.outgoing, flow)].is_taken = true;
+        blocks_offered_ += flow.count;
+      });
+  control_.close();
+  if (refused) warn_once();
+  counted_bytes_ = control_.size();
+  for (const storage::MappedSegment& segment : segments_)
+    counted_bytes_ += segment.handle().bytes / page_table_share;
+  state_.ledger.add(counted_bytes_);
+}
+
+void Pulls::meet() {
+  exchange_words<1>(
+      state_, state_.flows.outgoing, [](const auto&, std::uint64_t, Words words) { words[0] = 0; },
+      state_.flows.incoming, [](const auto&, std::uint64_t, Words) {});
+}
+
+void Pulls::warn_once() const {
+  static std::atomic<bool> warned = false;
+  if (warned.exchange(true)) return;
+  const int rank = state_.channel.rank();
+  log(LogLevel::warning, rank,
+      "rank " + std::to_string(rank) +
+          " cannot reach the node memory of another rank, so their blocks go as messages, as from "
+          "ordinary memory; let processes open each other's /proc/<pid>/fd (containers: one user "
+          "and the capability SYS_PTRACE) and have files in memory (ulimit -f and -v)");
+}
+
+std::uint64_t Pulls::bytes() const {
+  return counted_bytes_ + rows_.size() * 2 * (2 * sizeof(detail::Rows) + sizeof(SharedRows)) +
+         segments_.size() * 2 * sizeof(storage::MappedSegment);
+}
+
+void Pulls::start() {
+  seen_ = 0;
+  for (Source& source : sources_) {
+    source.run = source.runs;
+    source.passed = 0;
+  }
+}
+
+void Pulls::finish() {
+  wake();
+  for (std::size_t f = 0; f < departures_.size(); ++f)
+    if (is_taken(f)) departures_[f].taken_before += state_.flows.outgoing[f].count;
+}
+
+std::uint64_t Pulls::taken() const {
+  std::uint64_t blocks = 0;
+  for (std::size_t f = 0; f < departures_.size(); ++f)
+    if (is_taken(f)) blocks += taken(f);
+  return blocks;
+}
+
+bool Pulls::look() {
+  const std::uint64_t now = are_left() ? taken() : seen_;
+  return std::exchange(seen_, now) != now;
+}
+
+void Pulls::take(std::size_t flow, SlotList to, std::span<const detail::Rows> target) {
+  Source& source = sources_[flow];
+  std::array<SlotIndex, most_slots_at_once> slots;
+  for (std::size_t listed = 0; listed < to.size();) {
+    const auto count = static_cast<SlotIndex>(
+        std::min<std::size_t>(to.size() - listed, source.run->count - source.passed));
+    std::iota(slots.begin() + static_cast<std::ptrdiff_t>(listed),
+              slots.begin() + static_cast<std::ptrdiff_t>(listed + count),
+              source.run->first + source.passed);
+    listed += count;
+    source.passed += count;
+    if (source.passed < source.run->count) continue;
+    ++source.run;
+    source.passed = 0;
+  }
+  const SourceRows rows = rows_of(source.control);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    std::byte* const base = memory_of(source, rows[k].place.segment) + rows[k].place.offset_bytes;
+    detail::copy_between({base, rows[k].slot_stride_bytes, rows[k].bytes}, target[k],
+                         SlotList(slots).first(to.size()), to, state_.blocks.block_bytes);
+  }
+  source.taken += to.size();
+  source.line->taken.store(source.taken, std::memory_order_release);
+  source.unwoken_bytes += to.size() * state_.blocks.block_bytes;
+  if (source.unwoken_bytes >= bytes_to_wake) wake(source);
+}
+
+void Pulls::take(std::size_t flow, std::uint64_t count, std::byte* packed) {
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    packed_rows_[k] = {packed, static_cast<std::ptrdiff_t>(state_.blocks.block_bytes),
+                       rows_[k].bytes};
+    packed += rows_[k].bytes;
+  }
+  std::array<SlotIndex, most_slots_at_once> numbers;
+  std::iota(numbers.begin(), numbers.end(), SlotIndex{0});
+  take(flow, SlotList(numbers).first(count), packed_rows_);
+}
+
+/// The rank that sleeps has said so before it looked, and this one looks after it has told.
+void Pulls::wake(Source& source) {
+  source.unwoken_bytes = 0;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::atomic<std::uint32_t>& sleeps = source.header().sleeps;
+  if (sleeps.load(std::memory_order_relaxed) != 0 && sleeps.exchange(0) != 0) wake_all(sleeps);
+}
+
+void Pulls::wake() {
+  for (Source& source : sources_)
+    if (source.unwoken_bytes > 0) wake(source);
+}
+
+void Pulls::sleep(std::chrono::microseconds most) {
+  std::atomic<std::uint32_t>& sleeps = header_of(control_).sleeps;
+  sleeps.store(1);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (taken() == seen_) sleep_while(sleeps, 1, most);
+  sleeps.store(0);
+}
+
+}  // namespace valet::engine
