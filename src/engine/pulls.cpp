@@ -112,9 +112,11 @@ bool Pulls::describe(const StorageBackend& backend) {
     departures_.resize(state_.flows.outgoing.size());
     sources_.resize(state_.flows.incoming.size());
   }
-  if (std::ranges::equal(shared, shared_rows_)) return false;
-  shared_rows_ = std::move(shared);
-  return true;
+  if (!std::ranges::equal(shared, shared_rows_)) {
+    shared_rows_ = std::move(shared);
+    connects_ = true;
+  }
+  return connects_;
 }
 
 /// Decides which flows are worth it; returns the number of their runs.
@@ -168,13 +170,15 @@ std::byte* Pulls::memory_of(const Source& source, const storage::NodeSegmentHand
   return segments_[k].data();
 }
 
-/// Maps what another rank offers; false where that is not possible, or of no use.
+/// Maps what another rank offers; false where that is not possible.
 bool Pulls::reach(Source& source, const storage::SharedMemoryHandle& control, std::uint64_t flow,
                   std::uint64_t first_run) try {
   source.control = storage::SharedMemory::open(control);
   if (source.control.data() == nullptr) return false;
   source.segments = static_cast<std::uint32_t>(segments_.size());
   const SourceRows rows = rows_of(source.control);
+  if (!std::ranges::equal(rows, shared_rows_, {}, &SharedRows::bytes, &SharedRows::bytes))
+    return true;  // fields may be laid out differently: they are packed
   for (std::size_t k = 0; k < rows.size(); ++k) {
     const auto of_source = std::span(segments_).subspan(source.segments);
     const auto is_this = [&](const auto& mapped) {
@@ -192,6 +196,7 @@ bool Pulls::reach(Source& source, const storage::SharedMemoryHandle& control, st
 }
 
 void Pulls::connect() {
+  connects_ = false;
   disconnect();
   offer();
   const plan::Flows& flows = state_.flows;

@@ -169,6 +169,7 @@ class VALET_EXPORT Pulls {
   Vector<Source> sources_;        ///< by index in Flows::incoming; likewise
   Vector<storage::MappedSegment> segments_;  ///< of other ranks, by source
   storage::SharedMemory control_;            ///< what this rank shares
+  bool connects_ = false;                    ///< rows have been found elsewhere since connect()
   std::uint64_t counted_bytes_ = 0;          ///< in the ledger
   std::uint64_t blocks_offered_ = 0;         ///< that others take in an execution
   std::uint64_t seen_ = 0;                   ///< of these, taken at the last look

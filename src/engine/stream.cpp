@@ -110,6 +110,7 @@ class OrderedExchange final : public Exchange, public Participant {
     return worked || any;
   }
   void handle(const Event& event) override {
+    is_patient_ = true;
     if (event.kind == Event::Kind::received)
       receiver_.received(event.index);
     else
