@@ -1,40 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/node_segment.hpp"
 
-#include <algorithm>
-#include <mutex>
-#include <utility>
-#include <vector>
+#include "storage/huge_pages.hpp"
+#include "storage/shared_memory.hpp"
 
-#if defined(__linux__)
+#include <algorithm>
+#include <cstring>
 #include <fcntl.h>
+#include <functional>
+#include <mutex>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#endif
+#include <utility>
+#include <vector>
 
 namespace valet::storage {
-
-#if defined(__linux__)
 namespace {
 
-/// A huge page of most machines: where the system has some to give, memory has to begin at one.
-constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+/// Half of the addresses that a process has.
+constexpr std::size_t most_addresses = std::size_t{1} << 46;
 
-/// The segments of this process: storages are recognised by their addresses.
+/// The segments of this process. Never destroyed, as segments may outlive what is static.
 struct Segments {
-  struct Range {
-    const std::byte* first = nullptr;
-    std::size_t reserved = 0;
-    NodeSegmentHandle handle;
-  };
   std::mutex mutex;
-  std::vector<Range> ranges;
+  std::vector<const NodeSegment*> list;
 
   static Segments& all() {
-    static Segments segments;
+    static Segments& segments = *new Segments;
     return segments;
   }
 };
@@ -44,98 +39,126 @@ std::size_t in_pages(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
 }
 
-/// Beyond this limit the system ends the process (SIGXFSZ), where an answer is wanted.
-bool may_have_files_of(std::size_t bytes) {
+/// No array outgrows the machine, but many must not use up the addresses (`ulimit -v`).
+std::size_t room_to_grow() {
+  std::size_t addresses = most_addresses;
   struct rlimit limit {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-         (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+  if (getrlimit(RLIMIT_AS, &limit) == 0)
+    addresses = std::min(addresses, static_cast<std::size_t>(limit.rlim_cur));
+  Segments& segments = Segments::all();
+  const std::lock_guard lock(segments.mutex);
+  for (const NodeSegment* segment : segments.list)
+    addresses -= std::min(addresses, segment->room());
+  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  return std::min(pages * in_pages(1), in_pages(addresses / 16));
 }
 
-/// All memory of the machine, which no array outgrows.
-std::size_t machine_bytes() {
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
-
-std::byte* reserve(std::size_t bytes) {
-  void* const memory = mmap(nullptr, bytes, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+std::byte* reserve_addresses(std::size_t bytes, void* at = nullptr) {
+  void* const memory = mmap(at, bytes, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | (at == nullptr ? 0 : MAP_FIXED), -1, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
 }  // namespace
 
-NodeSegment NodeSegment::create(std::size_t bytes) {
-  NodeSegment segment;
-  segment.descriptor_ = memfd_create("valet", MFD_CLOEXEC);
-  if (segment.descriptor_ < 0) return {};
-  // A limit on addresses (ulimit -v) may leave room for what is asked for only.
-  for (std::size_t wished : {std::max(in_pages(bytes), machine_bytes()), in_pages(bytes)}) {
-    wished += huge_page_bytes;
-    if (segment.data_ == nullptr && (segment.reserved_from_ = reserve(wished)) != nullptr) {
-      const auto from = reinterpret_cast<std::uintptr_t>(segment.reserved_from_);
-      const std::uintptr_t at = (from + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
-      segment.data_ = segment.reserved_from_ + (at - from);
-      segment.reserved_ = wished;
+std::unique_ptr<NodeSegment> NodeSegment::create(std::size_t bytes) {
+  if (bytes > most_addresses) return nullptr;
+  Segments& segments = Segments::all();
+  const std::size_t least = in_pages(bytes), most = std::max(least, room_to_grow());
+  for (const bool shared : {true, false})
+    for (const std::size_t room : {most, least}) {
+      std::unique_ptr<NodeSegment> segment(new NodeSegment);
+      if ((shared && !segment->open_file()) || !segment->reserve(room) || !segment->resize(bytes))
+        continue;
+      const std::lock_guard lock(segments.mutex);
+      segments.list.push_back(segment.get());
+      return segment;
     }
-  }
-  if (segment.data_ == nullptr || !segment.resize(bytes)) return {};
-  return segment;
+  return nullptr;
 }
 
-bool NodeSegment::resize(std::size_t bytes) {
-  const std::size_t before = mapped_, after = in_pages(bytes);
-  const auto room = reserved_ - static_cast<std::size_t>(data_ - reserved_from_);
-  if (after > room || !may_have_files_of(after)) return false;
-  if (after > before) {
-    if (ftruncate(descriptor_, static_cast<off_t>(after)) != 0) return false;
-    if (mmap(data_ + before, after - before, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-             descriptor_, static_cast<off_t>(before)) == MAP_FAILED)
-      return false;
-    madvise(data_ + before, after - before, MADV_HUGEPAGE);  // a wish
-  } else if (after < before) {
-    if (mmap(data_ + after, before - after, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED ||
-        ftruncate(descriptor_, static_cast<off_t>(after)) != 0)
-      return false;
-  }
-  mapped_ = after;
-  size_ = bytes;
-  enlist();
+bool NodeSegment::open_file() {
+#if defined(__linux__)
+  descriptor_ = memfd_create("node_array", MFD_CLOEXEC);
+  struct stat status {};
+  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) return false;
+  handle_ = {static_cast<std::uint64_t>(getpid()), static_cast<std::uint64_t>(descriptor_),
+             static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
+             0};
+  return true;
+#else
+  return false;
+#endif
+}
+
+/// All of a file that it may have is mapped at once, so that to grow it is enough to extend it.
+bool NodeSegment::reserve(std::size_t room) {
+  reserved_ = reserve_addresses(room + huge_page_bytes);
+  if (reserved_ == nullptr) return false;
+  const auto from = reinterpret_cast<std::uintptr_t>(reserved_);
+  data_ = reserved_ + (huge_page_bytes - from % huge_page_bytes) % huge_page_bytes;
+  room_ = room;
+  if (is_shared() && mmap(data_, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor_,
+                          0) == MAP_FAILED)
+    return false;
+#if defined(__linux__)
+  // A core dump would look at each page of what may never be there.
+  madvise(data_, room, MADV_DONTDUMP);
+#endif
   return true;
 }
 
-void NodeSegment::enlist() {
-  Segments& segments = Segments::all();
-  const std::lock_guard lock(segments.mutex);
-  std::erase_if(segments.ranges, [&](const auto& range) { return range.first == data_; });
-  if (size_ > 0) segments.ranges.push_back({data_, mapped_, handle()});
+bool NodeSegment::resize(std::size_t bytes) {
+  if (bytes > room_) return false;
+  const std::size_t before = handle_.bytes, after = in_pages(bytes);
+  if (after != before && !take_pages(after)) return false;
+  // The rest of a page stays, and may become a part of the array again.
+  if (bytes < size_) std::memset(data_ + bytes, 0, std::min(size_, after) - bytes);
+  size_ = bytes;
+  const std::lock_guard lock(Segments::all().mutex);
+  handle_.bytes = after;
+  advise(before);
+  return true;
 }
 
-NodeSegmentHandle NodeSegment::handle() const {
-  struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) return {};
-  return {static_cast<std::uint64_t>(getpid()), static_cast<std::uint64_t>(descriptor_),
-          static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
-          mapped_};
+bool NodeSegment::take_pages(std::size_t bytes) {
+  const std::size_t before = handle_.bytes;
+#if defined(__linux__)
+  if (is_shared())
+    return (bytes < before || may_have_files_of(bytes)) &&
+           ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0;
+#endif
+  if (bytes < before) return reserve_addresses(before - bytes, data_ + bytes) != nullptr;
+  return mprotect(data_ + before, bytes - before, PROT_READ | PROT_WRITE) == 0;
+}
+
+/// Wishes, without which all works as well.
+void NodeSegment::advise([[maybe_unused]] std::size_t before) const {
+#if defined(__linux__)
+  const std::size_t after = handle_.bytes, huge = after / huge_page_bytes * huge_page_bytes;
+  if (before < after) madvise(data_ + before, after - before, MADV_DODUMP);
+  if (after < before) madvise(data_ + after, before - after, MADV_DONTDUMP);
+  // Whole huge pages only: else a small array would take a large one.
+  if (huge > 0) madvise(data_, huge, MADV_HUGEPAGE);
+#endif
 }
 
 NodeSegment::~NodeSegment() {
-  if (reserved_from_ != nullptr) {
-    size_ = 0;
-    enlist();
-    munmap(reserved_from_, reserved_);
+  {
+    const std::lock_guard lock(Segments::all().mutex);
+    std::erase(Segments::all().list, this);
   }
+  if (reserved_ != nullptr) munmap(reserved_, room_ + huge_page_bytes);
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::optional<NodePlace> find_in_segments(const std::byte* first) {
   Segments& segments = Segments::all();
   const std::lock_guard lock(segments.mutex);
-  for (const Segments::Range& range : segments.ranges)
-    if (!std::less<>()(first, range.first) &&
-        std::less<>()(first, range.first + range.reserved))
-      return NodePlace{range.handle, static_cast<std::uint64_t>(first - range.first)};
+  for (const NodeSegment* segment : segments.list)
+    if (segment->is_shared() && !std::less<>()(first, segment->data()) &&
+        std::less<>()(first, segment->data() + segment->room()))
+      return NodePlace{segment->handle(), static_cast<std::uint64_t>(first - segment->data())};
   return std::nullopt;
 }
 
@@ -154,7 +177,10 @@ MappedSegment MappedSegment::open(const NodeSegmentHandle& handle) {
     if (memory != MAP_FAILED) {
       segment.handle_ = handle;
       segment.data_ = static_cast<std::byte*>(memory);
-      madvise(memory, handle.bytes, MADV_HUGEPAGE);  // a wish
+#if defined(__linux__)
+      madvise(memory, handle.bytes, MADV_HUGEPAGE);  // wishes: of the owner, too
+      madvise(memory, handle.bytes, MADV_DONTDUMP);  // it is in the owner's core file
+#endif
     }
   }
   if (descriptor >= 0) ::close(descriptor);
@@ -163,34 +189,6 @@ MappedSegment MappedSegment::open(const NodeSegmentHandle& handle) {
 
 MappedSegment::~MappedSegment() {
   if (data_ != nullptr) munmap(data_, handle_.bytes);
-}
-#else
-NodeSegment NodeSegment::create(std::size_t) { return {}; }
-bool NodeSegment::resize(std::size_t) { return false; }
-void NodeSegment::enlist() {}
-NodeSegmentHandle NodeSegment::handle() const { return {}; }
-NodeSegment::~NodeSegment() = default;
-std::optional<NodePlace> find_in_segments(const std::byte*) { return std::nullopt; }
-MappedSegment MappedSegment::open(const NodeSegmentHandle&) { return {}; }
-MappedSegment::~MappedSegment() = default;
-#endif
-
-NodeSegment::NodeSegment(NodeSegment&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      mapped_(std::exchange(other.mapped_, 0)),
-      reserved_from_(std::exchange(other.reserved_from_, nullptr)),
-      reserved_(std::exchange(other.reserved_, 0)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-NodeSegment& NodeSegment::operator=(NodeSegment other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(mapped_, other.mapped_);
-  std::swap(reserved_from_, other.reserved_from_);
-  std::swap(reserved_, other.reserved_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
 }
 
 MappedSegment::MappedSegment(MappedSegment&& other) noexcept

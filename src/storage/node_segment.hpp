@@ -15,27 +15,26 @@
 namespace valet::storage {
 
 /// How a process of the same machine finds a segment, and what tells it that this is the one; plain
-/// words, to be sent to it.
+/// words, to be sent to it. Another one after each change of the size.
 struct NodeSegmentHandle {
   std::uint64_t process = 0;
   std::uint64_t descriptor = 0;
   std::uint64_t device = 0;
-  std::uint64_t file = 0;  ///< its number on the device
-  std::uint64_t bytes = 0;
+  std::uint64_t file = 0;   ///< its number on the device
+  std::uint64_t bytes = 0;  ///< whole pages
 
   [[nodiscard]] bool operator==(const NodeSegmentHandle&) const = default;
 };
 
-/// Freed with its last mapping in any process. All functions are local. Move-only.
+/// Freed with its last mapping in any process. All functions are local.
 class VALET_EXPORT NodeSegment {
  public:
-  NodeSegment() = default;
-  /// Memory of `bytes`, whose pages are taken when they are first touched.
-  /// @return Empty where the system has none to share.
-  [[nodiscard]] static NodeSegment create(std::size_t bytes);
-  NodeSegment(NodeSegment&& other) noexcept;
-  NodeSegment& operator=(NodeSegment other) noexcept;
+  /// Memory of `bytes` zeros, whose pages are taken when they are first touched. Where the system
+  /// has none to share it is ordinary memory, which grows in the same way.
+  /// @return Null where the system refuses that, too. @throws std::bad_alloc.
+  [[nodiscard]] static std::unique_ptr<NodeSegment> create(std::size_t bytes);
   NodeSegment(const NodeSegment&) = delete;
+  NodeSegment& operator=(const NodeSegment&) = delete;
   ~NodeSegment();
 
   /// Changes the size where it is: what was there stays, what is new is zero.
@@ -43,17 +42,24 @@ class VALET_EXPORT NodeSegment {
   [[nodiscard]] bool resize(std::size_t bytes);
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] NodeSegmentHandle handle() const;
+  /// What it can grow to.
+  [[nodiscard]] std::size_t room() const { return room_; }
+  [[nodiscard]] bool is_shared() const { return descriptor_ >= 0; }
+  [[nodiscard]] const NodeSegmentHandle& handle() const { return handle_; }
 
  private:
-  void enlist();
+  NodeSegment() = default;
+  bool open_file();
+  bool reserve(std::size_t room);
+  bool take_pages(std::size_t bytes);
+  void advise(std::size_t before) const;
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t mapped_ = 0;  ///< whole pages
-  std::byte* reserved_from_ = nullptr;
-  std::size_t reserved_ = 0;
+  std::size_t room_ = 0;
+  std::byte* reserved_ = nullptr;  ///< room_ and what precedes data_ up to a huge page
   int descriptor_ = -1;
+  NodeSegmentHandle handle_;
 };
 
 /// Where memory of this process lies in a segment.

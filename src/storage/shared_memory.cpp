@@ -18,20 +18,18 @@ namespace valet::storage {
 #if defined(__linux__)
 namespace {
 
-/// Whether files may have as many bytes: memory without a name counts as one, and beyond the limit
-/// the system ends the process (SIGXFSZ), where an answer is wanted.
-bool may_have_files_of(std::size_t bytes) {
-  struct rlimit limit {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-         (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
-}
-
 std::uint64_t random_key() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
 }
 
 }  // namespace
+
+bool may_have_files_of(std::size_t bytes) {
+  struct rlimit limit {};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
 
 SharedMemory SharedMemory::create(std::size_t bytes) {
   if (!may_have_files_of(bytes)) return {};

@@ -11,6 +11,10 @@
 
 namespace valet::storage {
 
+/// Whether files may have as many bytes: memory without a name counts as one, and beyond the limit
+/// the system ends the process (SIGXFSZ), where an answer is wanted. Local.
+[[nodiscard]] bool may_have_files_of(std::size_t bytes);
+
 /// How a process of the same machine finds the memory; plain words, to be sent to it.
 struct SharedMemoryHandle {
   std::uint64_t bytes = 0;  ///< 0: there is none

@@ -14,7 +14,7 @@
 namespace valet {
 
 std::shared_ptr<std::byte> storage::allocate_with_huge_pages(std::size_t bytes) {
-  constexpr std::size_t huge_page = std::size_t{2} << 20;
+  constexpr std::size_t huge_page = storage::huge_page_bytes;
   constexpr std::size_t page = 4096;
   void* memory = nullptr;
   // Like operator new, but that may round up to a multiple of the alignment: 4.5 MB to 6 MiB.

@@ -108,29 +108,30 @@ template <class T, std::size_t extent>
   return result;
 }
 
-/// The same for a vector as it is now: if it is resized, make the field anew, or give ref(values).
-template <class T, class Allocator>
-[[nodiscard]] Field field(std::vector<T, Allocator>& values, std::size_t components = 1,
-                          std::string label = {}) {
-  static_assert(!std::is_same_v<T, bool>, "Valet moves bytes: std::vector<bool> packs bits");
-  return field(std::span<T>(values), components, std::move(label));
+/// The same for a vector or NodeArray as it is now: if it is resized, make the field anew, or give
+/// ref(values).
+template <detail::ResizableArray Array>
+[[nodiscard]] Field field(Array& values, std::size_t components = 1, std::string label = {}) {
+  return field(std::span(values), components, std::move(label));
 }
 
-/// The same for a vector that may be resized between the calls which use the field.
-template <class T, class Allocator>
-[[nodiscard]] Field field(Ref<std::vector<T, Allocator>> values, std::size_t components = 1,
-                          std::string label = {}) {
+/// The same for a vector or NodeArray that may be resized between the calls which use the field.
+template <detail::ResizableArray Array>
+[[nodiscard]] Field field(Ref<Array> values, std::size_t components = 1, std::string label = {}) {
   Field result = field(values.get(), components, std::move(label));
   result.current = [values, components] { return field(values.get(), components); };
   return result;
 }
 
-/// Rejected at compile time: a const or temporary vector cannot receive blocks.
-template <class T, class Allocator>
-[[nodiscard]] Field field(const std::vector<T, Allocator>& values, std::size_t components = 1,
-                          std::string label = {}) {
-  return field(std::span<const T>(values), components, std::move(label));
+/// Rejected at compile time: a const or temporary array cannot receive blocks.
+template <detail::ResizableArray Array>
+[[nodiscard]] Field field(const Array& values, std::size_t components = 1, std::string label = {}) {
+  return field(std::span(values), components, std::move(label));
 }
+/// Rejected at compile time: std::vector<bool> packs bits, and Valet moves bytes.
+template <class Allocator>
+void field(const std::vector<bool, Allocator>& values, std::size_t components = 1,
+           std::string label = {}) = delete;
 
 /// The fields of one rank, seen as slots that each hold one block.
 ///

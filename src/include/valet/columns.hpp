@@ -192,12 +192,12 @@ template <class T>
   };
 }
 
-/// The same for a vector that may be resized between partitions, and must outlive the Rebalancer.
+/// The same for a vector or NodeArray that may be resized between partitions, and must outlive the
+/// Rebalancer.
 /// @param values      `components` values per slot, slot after slot.
 /// @param components  As above.
-template <class T, class Allocator>
-[[nodiscard]] ColumnSource array_columns(Ref<std::vector<T, Allocator>> values,
-                                         std::size_t components) {
+template <detail::ResizableArray Array>
+[[nodiscard]] ColumnSource array_columns(Ref<Array> values, std::size_t components) {
   return [values, components] {
     const std::uint64_t slots = components == 0 ? 0 : values.get().size() / components;
     return array_columns(values.get().data(), slots, components)();

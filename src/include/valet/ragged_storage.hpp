@@ -81,10 +81,9 @@ template <class T>
   return result;
 }
 
-/// The same for vectors that may be resized between the calls which use the field.
-template <class T, class Allocator>
-[[nodiscard]] RaggedField ragged_field(Ref<std::vector<T, Allocator>> values,
-                                       Ref<std::vector<std::uint64_t>> lengths,
+/// The same for vectors or NodeArrays that may be resized between the calls which use the field.
+template <detail::ResizableArray Values, detail::ResizableArray Lengths>
+[[nodiscard]] RaggedField ragged_field(Ref<Values> values, Ref<Lengths> lengths,
                                        std::string label = {}) {
   const auto current = [values, lengths] {
     return ragged_field(std::span(values.get()), std::span(lengths.get()));
@@ -110,10 +109,9 @@ template <class T>
   return result;
 }
 
-/// The same for vectors that may be resized between the calls which use the field.
-template <class T, class Allocator>
-[[nodiscard]] RaggedField ragged_field_by_offsets(Ref<std::vector<T, Allocator>> values,
-                                                  Ref<std::vector<std::uint64_t>> offsets,
+/// The same for vectors or NodeArrays that may be resized between the calls which use the field.
+template <detail::ResizableArray Values, detail::ResizableArray Offsets>
+[[nodiscard]] RaggedField ragged_field_by_offsets(Ref<Values> values, Ref<Offsets> offsets,
                                                   std::string label = {}) {
   const auto current = [values, offsets] {
     return ragged_field_by_offsets(std::span(values.get()), std::span(offsets.get()));

@@ -6,9 +6,22 @@
 
 #include <valet/detail/cxx20.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace valet {
 
-/// A vector or View of the application that is looked at anew in every call; see ref().
+/// @cond
+namespace detail {
+/// std::vector, NodeArray, and arrays of others that are like them.
+template <class Array>
+concept ResizableArray = std::ranges::contiguous_range<Array> && requires(Array& array) {
+  array.resize(std::size_t{});
+};
+}  // namespace detail
+/// @endcond
+
+/// A vector, NodeArray or View of the application that is looked at anew in every call; see ref().
 template <class Array>
 class Ref {
  public:
@@ -22,10 +35,10 @@ class Ref {
   Array* array_;
 };
 
-/// Refers to a vector or a Kokkos View, so that a storage may be made once and the array resized
-/// afterwards: every collective call reads its address and extents anew. Without it, a storage
-/// keeps the address that the array had: it serves one call, or a plan to which it is given anew.
-/// Local.
+/// Refers to a vector, a NodeArray or a Kokkos View, so that a storage may be made once and the
+/// array resized afterwards: every collective call reads its address and extents anew. Without it,
+/// a storage keeps the address that the array had: it serves one call, or a plan to which it is
+/// given anew. Local.
 /// @param array  Must outlive every storage and Rebalancer that was given the reference, and must
 ///               not be resized in a call.
 template <class Array>

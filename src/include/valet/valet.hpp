@@ -12,6 +12,7 @@
 #include <valet/error.hpp>
 #include <valet/intersect.hpp>
 #include <valet/log.hpp>
+#include <valet/node_array.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/objects.hpp>
 #include <valet/options.hpp>

@@ -99,13 +99,13 @@ class VALET_EXPORT Attached {
   /// of every column.
   Attached(Zoltan_Struct* zoltan, std::uint64_t count, const RaggedStorage& storage,
            const AttachedOptions& options = {});
-  /// The same for vectors with one value per slot.
+  /// The same for vectors or NodeArrays with one value per slot.
   /// @param zoltan       From Zoltan_Create().
   /// @param count        Objects of this rank. [local]
   /// @param first, rest  valet::ref() of each.
-  template <class T, class... Rest>
-  Attached(Zoltan_Struct* zoltan, std::uint64_t count, const Ref<std::vector<T>>& first,
-           const Ref<std::vector<Rest>>&... rest)
+  template <valet::detail::ResizableArray First, valet::detail::ResizableArray... Rest>
+  Attached(Zoltan_Struct* zoltan, std::uint64_t count, const Ref<First>& first,
+           const Ref<Rest>&... rest)
       : Attached(zoltan, count, BlockStorage{field(first), field(rest)...}) {}
 #ifdef VALET_ZOLTAN_VIEWS
   /// The same for Views: valet::kokkos::blocks(first, rest...).
@@ -175,8 +175,9 @@ class VALET_EXPORT Attached {
   /// partition, written, and move along. Entries are from 0 to the number of parts - 1. Local, on
   /// all ranks or on none.
   Attached& parts(PartSource source);
-  /// The same for a vector with one entry per slot. Local.
-  Attached& parts(Ref<std::vector<int>> values) {
+  /// The same for a vector or NodeArray of int with one entry per slot. Local.
+  template <valet::detail::ResizableArray Array>
+  Attached& parts(Ref<Array> values) {
     return parts([values] { return std::span<int>(values.get()); });
   }
 #ifdef VALET_ZOLTAN_VIEWS
