@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
-#include "base/memory_reserve.hpp"
 #include "storage/node_segment.hpp"
 #include <valet/detail/agree.hpp>
 #include <valet/detail/node_bytes.hpp>
@@ -8,6 +7,7 @@
 
 #include <atomic>
 #include <limits>
+#include <optional>
 
 namespace valet::detail {
 namespace {
@@ -20,8 +20,8 @@ std::size_t product(std::size_t count, std::size_t entry_bytes) {
 }
 
 Diagnostic refused(const char* what, std::size_t count, std::size_t entry_bytes) {
-  return diagnose(ErrorCode::out_of_memory, "the system refused ", what, " of ", count,
-                  " entries of ", entry_bytes,
+  return diagnose(ErrorCode::out_of_memory, "the system refused ", what, count, " entries of ",
+                  entry_bytes,
                   " bytes; the memory of the machine, ulimit -v and ulimit -d limit it");
 }
 
@@ -31,25 +31,21 @@ void warn_once(int rank, std::size_t bytes) {
   if (warned.exchange(true)) return;
   log(LogLevel::warning, rank,
       joined("rank ", rank,
-             " has no memory to share with the ranks of its node, so a node array "
-             "is ordinary memory, and its blocks go as messages, which is slower; let it have "
-             "files in memory (memfd_create) of ",
+             " has no memory to share with the ranks of its node, so a node array is ordinary "
+             "memory, and its blocks go as messages, which is slower; let it have files in memory "
+             "(memfd_create) of ",
              bytes, " bytes, which ulimit -f and ulimit -n limit"));
 }
 
 }  // namespace
 
 NodeBytes::NodeBytes(MPI_Comm communicator, std::size_t count, std::size_t entry_bytes) {
-  agree(communicator, [&](int rank) {
+  agree(communicator, [&](int rank) -> std::optional<Diagnostic> {
     const std::size_t bytes = product(count, entry_bytes);
-    const auto make = [&]() -> std::optional<Diagnostic> {
-      segment_ = storage::NodeSegment::create(bytes);
-      if (segment_ == nullptr) return refused("a node array", count, entry_bytes);
-      if (!segment_->is_shared()) warn_once(rank, bytes);
-      return std::nullopt;
-    };
-    const auto failed = [&] { return std::optional(refused("a node array", count, entry_bytes)); };
-    return unless_out_of_memory(make, failed).value_or(std::nullopt);
+    segment_ = storage::NodeSegment::create(bytes);
+    if (segment_ == nullptr) return refused("a node array of ", count, entry_bytes);
+    if (!segment_->is_shared()) warn_once(rank, bytes);
+    return std::nullopt;
   });
 }
 
@@ -62,7 +58,7 @@ void NodeBytes::resize(std::size_t count, std::size_t entry_bytes) const {
   if (segment_->resize(bytes)) return;
   if (bytes <= segment_->room())
     throw Error(ErrorCode::out_of_memory,
-                refused("to resize a node array to", count, entry_bytes).text +
+                refused("to resize a node array to ", count, entry_bytes).text +
                     (segment_->is_shared() ? ", and ulimit -f" : ""));
   throw Error(ErrorCode::out_of_memory,
               joined("a node array can grow to ", segment_->room(), " bytes, not to ", count,
