@@ -222,9 +222,9 @@ void Pulls::connect() {
       [&](const plan::Incoming& flow, std::uint64_t, Words words) {
         if (machine == 0 || words[0] != machine) return;
         Source& source = sources_[number_in(flows.incoming, flow)];
-        if (reach(source, {words[1], words[2], words[3], words[4]}, words[5], words[6])) return;
-        source = Source{};
-        refused = true;
+        if (!reach(source, {words[1], words[2], words[3], words[4]}, words[5], words[6]))
+          refused = true;
+        if (source.line == nullptr) source = Source{};
       });
   exchange_words<1>(
       state_, flows.incoming,

@@ -72,6 +72,7 @@ void JointShape::join(mpi::Agreement& agreement) {
   agreement.least(shape.may_share);
   agreement.least(shape.budget_bytes);
   agreement.least(shape.direct_fits);
+  agreement.least(pulls);
   agreement.largest(has_model);
   agreement.largest(model.latency_seconds);
   agreement.largest(model.bandwidth);
@@ -100,13 +101,21 @@ JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own
 JointShape shape_of(const plan::State& state) {
   if (state.options.method != Method::automatic) return {};
   const Flows& flows = state.flows;
-  return shape_of(state, {.packs = !state.blocks.runs_are_contiguous ||
-                                   stand_alone(flows, state.blocks.block_bytes),
-                          .slots = flows.slots,
-                          .sent = flows.exports.size(),
-                          .received = flows.blocks_arriving,
-                          .messages = messages_of(flows),
-                          .neighbours = std::max(flows.outgoing.size(), flows.incoming.size())});
+  const bool alone = stand_alone(flows, state.blocks.block_bytes);
+  JointShape joint =
+      shape_of(state, {.packs = !state.blocks.runs_are_contiguous || alone,
+                       .slots = flows.slots,
+                       .sent = flows.exports.size(),
+                       .received = flows.blocks_arriving,
+                       .messages = messages_of(flows),
+                       .neighbours = std::max(flows.outgoing.size(), flows.incoming.size())});
+  const auto is_here = [here = state.channel.node_ranks()](const Outgoing& flow) {
+    return std::ranges::binary_search(here, flow.rank);
+  };
+  const bool is_idle = flows.outgoing.empty() && flows.incoming.empty();
+  joint.pulls = is_idle || (state.options.share_memory && state.blocks.in_node_memory && !alone &&
+                            std::ranges::all_of(flows.outgoing, is_here));
+  return joint;
 }
 
 void add_costs(plan::State& state, JointShape& joint) {
@@ -123,6 +132,8 @@ void resolve_method(plan::State& state, JointShape& joint) {
   schedule::Choice choice;
   if (joint.moves_nothing()) {  // nothing to choose, and nothing to measure for
     choice.reason = "no block leaves its rank";
+  } else if (joint.pulls) {
+    choice.reason = "all blocks are in memory that the ranks of the node share";
   } else {
     add_costs(state, joint);
     choice = schedule::choose_method(joint.model, joint.shape);

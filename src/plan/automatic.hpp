@@ -13,6 +13,7 @@ namespace valet::plan {
 /// each number that of the rank where it is worst.
 struct JointShape {
   schedule::ExchangeShape shape;
+  bool pulls = false;      ///< blocks are taken without messages
   bool has_model = false;  ///< by the options or by VALET_MODEL
   schedule::CostModel model{0, 0, 0, 0};
 

@@ -16,6 +16,8 @@ constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 constexpr std::uint64_t at_once = 16;
 /// A shorter message costs more for its latency than for its bytes.
 constexpr std::size_t bandwidth_bytes = std::size_t{32} << 10;
+/// What a rank takes before its holes are free, so that others can go on.
+constexpr std::size_t pulled_bytes = std::size_t{128} << 10;
 
 /// Buffers of `size` blocks that are of use for `blocks`, at most `most`.
 std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t most) {
@@ -99,7 +101,8 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
           .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,
           .blocks_received = blocks_received,
-          .may_share = options.share_memory};
+          .may_share = options.share_memory,
+          .pulls = options.share_memory && blocks.in_node_memory};
 }
 
 StreamSizes stream_sizes(const StreamLimits& limits) {
@@ -139,9 +142,8 @@ OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait, st
   if (messages.send_buffers > 0)
     messages.send_buffers = std::clamp<std::uint64_t>(
         (room - std::min(room, least)) / messages.send_blocks, 1, messages.send_buffers);
-  const std::uint64_t wished =
-      std::max<std::uint64_t>(messages.receive_blocks * messages.receive_buffers,
-                              (std::size_t{128} << 10) / limits.block_bytes);
+  std::uint64_t wished = messages.receive_blocks * messages.receive_buffers;
+  if (limits.pulls) wished = std::max<std::uint64_t>(wished, pulled_bytes / limits.block_bytes);
   sizes.waiting_blocks = std::min(room - sizes.send_blocks(), std::max(in_wait + 1, wished));
   return sizes;
 }

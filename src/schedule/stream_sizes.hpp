@@ -67,6 +67,7 @@ struct StreamLimits {
   /// The option says that memory is shared; messages are announced before anybody knows whether.
   bool may_share = false;
   bool shares_memory = false;             ///< it does
+  bool pulls = false;                     ///< blocks may be taken without messages
   std::size_t node_bytes = 0;             ///< memory that this rank offers on its node
   std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through memory of other ranks
   std::uint64_t blocks_received_on_node = 0;

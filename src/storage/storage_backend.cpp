@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/sizes.hpp"
 #include "storage/huge_pages.hpp"
+#include "storage/node_segment.hpp"
 #include <valet/storage_backend.hpp>
 
 #include <cstdint>
@@ -28,6 +29,17 @@ std::shared_ptr<std::byte> storage::allocate_with_huge_pages(std::size_t bytes) 
   if (bytes >= huge_page) madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
   return {static_cast<std::byte*>(memory), [](std::byte* data) { std::free(data); }};
+}
+
+BlockTraits StorageBackend::traits() const noexcept {
+  std::size_t rows = 0;
+  bool in_node_memory = reachable_by_host();
+  visit_rows([&](const std::byte* base, std::ptrdiff_t, std::size_t) {
+    ++rows;
+    in_node_memory = in_node_memory && storage::find_in_segments(base).has_value();
+  });
+  return {block_bytes(),       pieces_per_block(),           reachable_by_mpi(),
+          reachable_by_host(), contiguous_data() != nullptr, rows > 0 && in_node_memory};
 }
 
 /// The distance to slot 0 is a multiple of a cache line, which decides how fast MPI moves what is

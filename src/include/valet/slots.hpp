@@ -25,6 +25,7 @@ struct BlockTraits {
   bool reachable_by_mpi = true;      ///< StorageBackend::reachable_by_mpi()
   bool reachable_by_host = true;     ///< StorageBackend::reachable_by_host()
   bool runs_are_contiguous = false;  ///< whether StorageBackend::contiguous_data() has an address
+  bool in_node_memory = false;       ///< whether the rows of StorageBackend::visit_rows() are there
 
   /// Least scratch of a migration, in blocks: two if blocks are packed to be sent or to be copied
   /// between slots, otherwise one.

@@ -141,10 +141,7 @@ class VALET_EXPORT StorageBackend {
       const std::function<void(std::byte*, std::ptrdiff_t, std::size_t)>& /*visit*/) const {}
 
   /// The properties of this storage that a plan remembers.
-  [[nodiscard]] BlockTraits traits() const noexcept {
-    return {block_bytes(), pieces_per_block(), reachable_by_mpi(), reachable_by_host(),
-            contiguous_data() != nullptr};
-  }
+  [[nodiscard]] BlockTraits traits() const noexcept;
 
   /// Memory for packed blocks that MPI, the host and this backend can access. May outlive the
   /// backend. The caller counts it. @throws std::bad_alloc.
