@@ -69,6 +69,8 @@ void NodeBytes::resize(std::size_t count, std::size_t entry_bytes) const {
 
 void* NodeBytes::data() const noexcept { return segment_ ? segment_->data() : nullptr; }
 
+std::size_t NodeBytes::size() const noexcept { return segment_ ? segment_->size() : 0; }
+
 bool NodeBytes::is_shared() const noexcept { return segment_ && segment_->is_shared(); }
 
 }  // namespace valet::detail

@@ -27,6 +27,8 @@ class VALET_EXPORT NodeBytes {
   void resize(std::size_t count, std::size_t entry_bytes) const;
   /// The first entry; null without memory. Local.
   [[nodiscard]] void* data() const noexcept;
+  /// Bytes. Local.
+  [[nodiscard]] std::size_t size() const noexcept;
   /// Local.
   [[nodiscard]] bool is_shared() const noexcept;
 

@@ -82,7 +82,7 @@ template <class Values, class Words, class Make>
   static_assert(are_ragged_views<ViewOf<Values>, ViewOf<Words>>());
   const auto current = [values, words, make] { return make(span_of(values), span_of(words)); };
   RaggedField field = current();
-  field.label = label.empty() ? view_of(values).label() : std::move(label);
+  field.label = label.empty() ? label_of(values) : std::move(label);
   field.prepare = [values, words]() -> std::optional<Diagnostic> {
     if (auto diagnostic = runtime_diagnostic()) return diagnostic;
     if (auto diagnostic = stride_diagnostic(view_of(values))) return diagnostic;

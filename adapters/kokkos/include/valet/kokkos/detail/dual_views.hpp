@@ -65,6 +65,15 @@ template <class T>
     return object_of(view);
 }
 
+/// The name in messages, which a NodeView has and its View has not.
+template <class T>
+[[nodiscard]] std::string label_of(const T& view) {
+  if constexpr (is_dual_view<T>)
+    return view_of(view).label();
+  else
+    return object_of(view).label();
+}
+
 /// Kokkos reports which side is newer, but not whether the other one was modified as well. Its
 /// marks show that; a derived class can read them.
 template <class Dual>

@@ -45,6 +45,13 @@ class ViewBlocks : public HostFields {
   /// alone.
   template <class View>
   static void look_whether_left(const View& view, std::optional<Diagnostic>& left) {
+    if constexpr (requires { object_of(view).is_current(); })
+      if (!left && !object_of(view).is_current())
+        left = Diagnostic{ErrorCode::invalid_argument,
+                          "View '" + label_of(view) +
+                              "' does not have the rows that it had when it was copied; make the "
+                              "storage after resize(), or once and for all of valet::ref(view) of "
+                              "the View that is resized"};
     if constexpr (!is_reference<View> && !is_dual_view<View>)
       if (!left && view.use_count() == 1)
         left =

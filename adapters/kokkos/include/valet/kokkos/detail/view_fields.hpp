@@ -86,16 +86,19 @@ template <class View>
   field.dimension_count = rank - 1;
   for (std::size_t d = 1; d < rank; ++d)
     field.dimensions[is_left ? rank - 1 - d : d - 1] = {view.extent(d), stride_bytes(d)};
-  field.label = view.label();
   return field;
 }
 
 /// A View or DualView, or a reference to one, as a field. Local.
 template <class Given>
 [[nodiscard]] Field field_of(const Given& given) {
-  Field field = field_of_view(view_of(given));
-  if constexpr (is_reference<Given>)
-    field.current = [given] { return field_of_view(view_of(given)); };
+  const auto describe = [](const Given& is) {
+    Field field = field_of_view(view_of(is));
+    field.label = label_of(is);
+    return field;
+  };
+  Field field = describe(given);
+  if constexpr (is_reference<Given>) field.current = [=] { return describe(given); };
   return field;
 }
 
