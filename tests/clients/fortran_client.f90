@@ -1,12 +1,13 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
 ! Uses the Fortran module as an application would: a ring shift to ranks and to slots, an error
-! that every rank must get, objects behind functions, an all-to-all with each method, and a matrix
+! that every rank must get, objects behind functions, memory of the node, an all-to-all with each method, and a matrix
 ! between layouts. Stops with an error unless all of it is right.
 program fortran_client
   use, intrinsic :: iso_c_binding
   use mpi
   use valet
+  use valet_node
   use valet_objects
   implicit none
 
@@ -26,6 +27,7 @@ program fortran_client
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   call check_maps()
   call check_objects()
+  call check_node_memory()
   call check_what_is_seen()
   call check_alltoall(VALET_ALLTOALL_AUTOMATIC)
   call check_alltoall(VALET_ALLTOALL_STREAM)
@@ -176,6 +178,38 @@ contains
       if (ranks > 1) call require(size(cells(slots + k)%values) == k .and. &
         all(cells(slots + k)%values == modulo(rank - 1, ranks)), 'an object that has arrived')
     end do
+  end subroutine
+
+  ! Blocks that go round in memory of the node, which grows before.
+  subroutine check_node_memory()
+    integer(c_size_t), parameter :: bytes = 24*slots
+    type(c_ptr) :: memory, storage, plan
+    real(c_double), pointer :: x(:, :)
+    real(c_double) :: expected(3, slots)
+    integer(c_int) :: destinations(slots)
+    memory = c_null_ptr
+    call require(Valet_Node_alloc(MPI_COMM_WORLD, bytes, memory) == VALET_SUCCESS, 'node memory')
+    call c_f_pointer(memory, x, [3, slots])
+    call require(all(x == 0), 'node memory is not zero')
+    call fill(x)
+    call require(Valet_Node_resize(memory, 2*bytes) == VALET_SUCCESS, 'more node memory')
+    call c_f_pointer(memory, x, [3, 2*slots])
+    expected = x(:, :slots)
+    call require(all(x(:, slots + 1:) == 0), 'new node memory is not zero')
+    storage = Valet_Storage_create()
+    call require(Valet_Storage_add_field(storage, memory, 2_c_int64_t*slots, 24_c_size_t, &
+      24_c_ptrdiff_t, 'x') == VALET_SUCCESS, 'a field of node memory')
+    destinations = modulo(rank + 1, ranks)
+    call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, int(slots, c_int64_t), c_null_ptr, &
+      destinations, plan=plan) == VALET_SUCCESS, 'a plan in node memory')
+    call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'execution in node memory')
+    expected(1, :) = expected(1, :) + 1000*(modulo(rank - 1, ranks) - rank)
+    expected(3, :) = -modulo(rank - 1, ranks)
+    call require(sum(x(:, :2*slots)) == sum(expected), 'blocks in node memory')
+    call Valet_Plan_free(plan)
+    call Valet_Storage_free(storage)
+    call require(Valet_Node_free(memory) == VALET_SUCCESS, 'freeing node memory')
+    call require(Valet_Node_free(memory) == VALET_INVALID_ARGUMENT, 'freeing node memory twice')
   end subroutine
 
   integer(c_int) function cell_size(data, object, bytes) bind(C)

@@ -55,6 +55,7 @@
 #include <valet/error.h>
 #include <valet/intersect.h>
 #include <valet/log.h>
+#include <valet/node_array.h>
 #include <valet/objects.h>
 #include <valet/options.h>
 #include <valet/plan.h>

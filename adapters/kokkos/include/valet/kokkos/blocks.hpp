@@ -23,6 +23,7 @@
 #include <valet/kokkos/detail/staged_blocks.hpp>
 #include <valet/kokkos/detail/view_blocks.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
+#include <valet/kokkos/node_view.hpp>
 
 #include <memory>
 #include <tuple>
