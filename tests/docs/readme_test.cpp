@@ -31,6 +31,34 @@ TEST(Readme, MovesPatchesByAMap) {
   EXPECT_EQ(cell_data[8 * cells_per_patch - 1], (rank() + size() - 1) % size());
 }
 
+TEST(Guide, MovesNodeArrays) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t slots = 10;
+  std::uint64_t count = slots;
+  const std::vector<int> ranks(count, 0);
+
+  auto position = valet::node_array<double>(comm, 3 * slots);
+  auto id = valet::node_array<std::int64_t>(comm, slots);
+  valet::BlockStorage particles{valet::field(valet::ref(position), 3),
+                                valet::field(valet::ref(id))};
+
+  std::iota(id.begin(), id.end(), 10 * rank());
+  for (std::uint64_t k = 0; k < slots; ++k) position[3 * k + 2] = static_cast<double>(id[k]);
+
+  valet::Plan plan = valet::plan_to_ranks(comm, particles, count, ranks);
+  if (plan.required_slots() > particles.slots()) {
+    position.resize(3 * plan.required_slots());  // where it is: addresses stay
+    id.resize(plan.required_slots());
+  }
+  count = valet::execute(plan, particles).blocks_after;
+
+  EXPECT_EQ(count, rank() == 0 ? slots * static_cast<std::uint64_t>(size()) : 0);
+  for (std::uint64_t k = 0; k < count; ++k)
+    EXPECT_EQ(position[3 * k + 2], static_cast<double>(id[k]));
+  std::sort(id.begin(), id.begin() + count);
+  for (std::uint64_t k = 0; k < count; ++k) EXPECT_EQ(id[k], static_cast<std::int64_t>(k));
+}
+
 TEST(Readme, GrowsWhereThePlanNeedsMore) {
   const MPI_Comm comm = MPI_COMM_WORLD;
   const valet::Options options;

@@ -108,6 +108,27 @@ TEST(Guide, MovesDualViews) {
   EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
 }
 
+TEST(Guide, MovesNodeViews) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::size_t slots = 10;
+  std::uint64_t count = slots;
+  const std::vector<int> ranks(count, (valet::test::rank() + 1) % valet::test::size());
+
+  auto position = valet::kokkos::node_view<double* [3]>("position", slots, comm);
+  auto id = valet::kokkos::node_view<std::int64_t*>("id", slots, comm);
+  const valet::BlockStorage particles = valet::kokkos::blocks(valet::ref(position), valet::ref(id));
+
+  Kokkos::deep_copy(id, valet::test::rank());
+  count = valet::migrate(comm, particles, count, ranks).blocks_after;
+
+  position.resize(2 * slots);  // not Kokkos::resize(), which would move it
+
+  EXPECT_EQ(count, slots);
+  EXPECT_EQ(position.extent(0), 2 * slots);
+  const int source = (valet::test::rank() + valet::test::size() - 1) % valet::test::size();
+  for (std::size_t k = 0; k < slots; ++k) EXPECT_EQ(id(k), source);
+}
+
 TEST(Readme, MovesViewsByListsOfZoltan) {
   const valet::test::Mesh mesh(20, 10, valet::test::seed());
   valet::test::MeshClient client(mesh, {}, false);

@@ -31,6 +31,9 @@ void moved_cells(MPI_Comm comm, uint64_t count, const int* ranks, Valet_Object_s
                  Valet_Object_pack_fn* pack, Valet_Object_unpack_fn* unpack,
                  Valet_Object_left_fn* left, void* tree);
 
+double moved_in_node_memory(MPI_Comm comm, uint64_t slots, uint64_t required, const int* ranks,
+                            double value);
+
 /* ragged.c */
 uint64_t moved_lists(MPI_Comm comm, void* bytes, uint64_t capacity_bytes, uint64_t* lengths,
                      int* id, uint64_t most, uint64_t count, const int* ranks);

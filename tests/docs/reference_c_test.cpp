@@ -217,6 +217,12 @@ TEST(ReferenceInC, MovesLists) {
   EXPECT_EQ(id, std::vector<int>(slots, previous()));
 }
 
+TEST(ReferenceInC, MovesInNodeMemory) {
+  const std::vector<int> ranks(slots, next());
+  EXPECT_EQ(moved_in_node_memory(MPI_COMM_WORLD, slots, 2 * slots, ranks.data(), rank() + 1),
+            3.0 * slots * (previous() + 1));
+}
+
 TEST(ReferenceInC, GrowsRows) {
   const std::uint64_t entries = slots * (slots - 1) / 2;  // row k has k of them
   auto* values = static_cast<double*>(std::calloc(entries, sizeof(double)));

@@ -10,6 +10,8 @@ void fortran_moved_particles(int comm, double* x, std::int64_t slots, std::int64
                              const int* ranks);
 void fortran_moved_lists(int comm, double* values, std::int64_t value_count, std::int64_t* lengths,
                          std::int64_t most, std::int64_t* count, const int* ranks);
+void fortran_moved_in_node_memory(int comm, std::int64_t slots, std::int64_t required,
+                                  const int* ranks, double* total);
 void fortran_other_calls(int comm, Valet_Storage* storage, std::int64_t slots, std::int64_t count,
                          double* buffer, std::int64_t elements, int size,
                          const std::int64_t* send_counts, int* ranks,
@@ -56,6 +58,13 @@ TEST(ReferenceInFortran, MovesLists) {
                       ranks.data());
   EXPECT_EQ(count, slots);
   EXPECT_EQ(values, std::vector<double>(3 * slots, previous()));
+}
+
+TEST(ReferenceInFortran, MovesInNodeMemory) {
+  const std::vector<int> ranks(slots, next());
+  double total = rank() + 1;
+  fortran_moved_in_node_memory(comm(), slots, 2 * slots, ranks.data(), &total);
+  EXPECT_EQ(total, 3.0 * slots * (previous() + 1));
 }
 
 TEST(ReferenceInFortran, SendsRepairsAndDeals) {

@@ -172,3 +172,31 @@ void moved_cells(MPI_Comm comm, uint64_t count, const int* ranks, Valet_Object_s
   if (Valet_Migrate_objects(comm, count, ranks, &functions, tree, NULL, NULL) != VALET_SUCCESS)
     fprintf(stderr, "%s\n", Valet_Error_message());
 }
+
+double moved_in_node_memory(MPI_Comm comm, uint64_t slots, uint64_t required, const int* ranks,
+                            double value) {
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Plan* plan = NULL;
+
+  /* Memory that ranks of the node share: it grows where it is. */
+  void* memory = NULL;
+  if (Valet_Node_alloc(comm, slots * 3 * sizeof(double), &memory) != VALET_SUCCESS)
+    fprintf(stderr, "%s\n", Valet_Error_message());
+  double* position = memory;
+  Valet_Storage_add_field(storage, position, slots, 3 * sizeof(double), 3 * sizeof(double), "x");
+
+  for (uint64_t k = 0; k < 3 * slots; ++k) position[k] = value;
+  if (Valet_Plan_to_ranks(comm, storage, slots, NULL, ranks, NULL, &plan) == VALET_SUCCESS)
+    Valet_Execute(plan, storage, NULL);
+  Valet_Plan_free(plan);
+
+  if (required > slots) Valet_Node_resize(memory, required * 3 * sizeof(double));
+
+  double sum = 0;
+  for (uint64_t k = 0; k < 3 * required; ++k) sum += position[k];
+
+  Valet_Node_free(memory);
+
+  Valet_Storage_free(storage);
+  return sum;
+}

@@ -376,6 +376,46 @@ TEST_P(AttachedCrowd, HasTheRoomThatACallbackMakes) {
   EXPECT_TRUE(all_ranks(right));
 }
 
+/// The same arrays in memory that the ranks of a node share, which grow where they are.
+struct GrowingNodeArrays {
+  NodeArray<std::uint32_t> id = node_array<std::uint32_t>(MPI_COMM_WORLD, Crowd::each);
+  NodeArray<double> place = node_array<double>(MPI_COMM_WORLD, Crowd::each);
+  NodeArray<float> weight = node_array<float>(MPI_COMM_WORLD, Crowd::each);
+
+  static void grow(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
+                   ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
+    auto& self = *static_cast<GrowingNodeArrays*>(data);
+    self.id.resize(Crowd::total());
+    self.place.resize(Crowd::total());
+    self.weight.resize(Crowd::total());
+    *code = ZOLTAN_OK;
+  }
+};
+
+TEST_P(AttachedCrowd, HasTheRoomThatACallbackMakesInNodeArrays) {
+  Crowd crowd(0);
+  crowd.stock.partition();
+  const std::vector<std::uint32_t> expected =
+      crowd.stock.ids_after(Order::any, VectorCloud::block_bytes);
+  GrowingNodeArrays arrays;
+  for (std::size_t k = 0; k < Crowd::each; ++k) {
+    arrays.id[k] = crowd.ids[k];
+    arrays.place[k] = crowd.ids[k];
+    arrays.weight[k] = crowding_weight(crowd.ids[k], Crowd::total());
+  }
+  AttachedHandle handle;  // RCB
+  Zoltan_Set_Pre_Migrate_PP_Fn(handle.get(), GrowingNodeArrays::grow, &arrays);
+  Attached cells(handle.get(), Crowd::each, valet::ref(arrays.id), valet::ref(arrays.place),
+                 valet::ref(arrays.weight));
+  cells.coordinates(array_columns(valet::ref(arrays.place), 1))
+      .weights(array_columns(valet::ref(arrays.weight), 1));
+  EXPECT_EQ(go(handle), ZOLTAN_OK);
+  bool right = cells.count() == expected.size();
+  for (std::size_t k = 0; right && k < expected.size(); ++k)
+    right = arrays.id[k] == expected[k] && arrays.place[k] == expected[k];
+  EXPECT_TRUE(all_ranks(right));
+}
+
 // REPAIR counts slots and no bytes.
 TEST_P(AttachedCrowd, OfBlocksOfDifferentSizesIsRefused) {
   if (size() == 1) return;
