@@ -5,7 +5,9 @@
 
 namespace valet {
 
-/// Equal on processes that see each other's process numbers; 0 where nothing can be shared. Local.
+/// Equal on processes of one machine, in whatever containers; 0 where nothing can be shared. Local.
+[[nodiscard]] std::uint64_t boot_identity();
+/// Equal on those that see each other's process numbers, too. Local.
 [[nodiscard]] std::uint64_t machine_identity();
 
 }  // namespace valet

@@ -30,22 +30,31 @@ constexpr std::uint64_t page_table_share = 512;
 /// woken costs a switch.
 constexpr std::uint64_t bytes_to_wake = std::uint64_t{1} << 20;
 constexpr std::size_t most_slots_at_once = 1024;
+/// Answers an offer; others are the address of a DescriptorBox.
+constexpr std::uint64_t taken_mark = ~std::uint64_t{0};
 
 using Words = std::span<std::uint64_t>;
 
-template <class Flows>
-std::size_t number_in(const Flows& flows, const std::ranges::range_value_t<Flows>& flow) {
-  return static_cast<std::size_t>(&flow - flows.data());
-}
-
-/// Sends so many words along each flow of `to`, and receives them along those of `from`.
-template <std::size_t words, class To, class Provide, class From, class Take>
-void exchange_words(const plan::State& state, const To& to, Provide&& provide, const From& from,
-                    Take&& take) {
-  const auto count = [](const auto&) { return std::uint64_t{words}; };
+/// Sends so many words along those flows of `to` that is_to(number) means, which provide(number,
+/// first, words) fills in, and receives them along those of `from`: take(number, words).
+template <std::size_t words, class To, class IsTo, class Provide, class From, class IsFrom,
+          class Take>
+void exchange_words(const plan::State& state, const To& to, IsTo&& is_to, Provide&& provide,
+                    const From& from, IsFrom&& is_from, Take&& take) {
+  const auto count = [](const auto& flows, const auto& is_meant) {
+    return [&](const auto& flow) {
+      return std::uint64_t{is_meant(static_cast<std::size_t>(&flow - flows.data())) ? words : 0};
+    };
+  };
+  const auto give = [&](const auto& flow, std::uint64_t first, Words part) {
+    provide(static_cast<std::size_t>(&flow - to.data()), first, part);
+  };
+  const auto get = [&](const auto& flow, std::uint64_t, Words part) {
+    take(static_cast<std::size_t>(&flow - from.data()), part);
+  };
   mpi::NeighbourWords(state.channel, state.ledger, mpi::tag_node, words,
-                      mpi::PeerWords{std::span(to), mpi::no_peer, count, provide},
-                      mpi::PeerWords{std::span(from), mpi::no_peer, count, take})
+                      mpi::PeerWords{std::span(to), mpi::no_peer, count(to, is_to), give},
+                      mpi::PeerWords{std::span(from), mpi::no_peer, count(from, is_from), get})
       .run();
 }
 
@@ -170,45 +179,69 @@ std::byte* Pulls::memory_of(const Source& source, const storage::NodeSegmentHand
   return segments_[k].data();
 }
 
-/// Maps what another rank offers; false where that is not possible.
-bool Pulls::reach(Source& source, const storage::SharedMemoryHandle& control, std::uint64_t flow,
-                  std::uint64_t first_run) try {
-  source.control = storage::SharedMemory::open(control);
+/// Maps what another rank offers, unless its rows are not those of this rank: then fields are laid
+/// out differently, and blocks are packed.
+/// @param passed  Descriptors that it has passed: of its control memory, and of each segment.
+/// @return False where it is out of reach.
+bool Pulls::reach(Source& source, const Offer& offer,
+                  std::span<storage::FileDescriptor> passed) try {
+  using storage::FileDescriptor;
+  std::size_t next = 0;
+  const auto descriptor_of = [&](std::uint64_t process, std::uint64_t number, bool writes) {
+    if (passed.empty()) return FileDescriptor::of_process(process, number, writes);
+    return next < passed.size() ? std::move(passed[next++]) : FileDescriptor();
+  };
+  const storage::SharedMemoryHandle control{offer[1], offer[2], offer[3], offer[4]};
+  source.control = storage::SharedMemory::open(
+      control, descriptor_of(control.process, control.descriptor, true));
   if (source.control.data() == nullptr) return false;
   source.segments = static_cast<std::uint32_t>(segments_.size());
   const SourceRows rows = rows_of(source.control);
   if (!std::ranges::equal(rows, shared_rows_, {}, &SharedRows::bytes, &SharedRows::bytes))
-    return true;  // fields may be laid out differently: they are packed
-  for (std::size_t k = 0; k < rows.size(); ++k) {
-    const auto of_source = std::span(segments_).subspan(source.segments);
-    const auto is_this = [&](const auto& mapped) {
-      return mapped.handle() == rows[k].place.segment;
-    };
-    if (std::ranges::any_of(of_source, is_this)) continue;
-    segments_.push_back(storage::MappedSegment::open(rows[k].place.segment));
+    return true;
+  for (const SharedRows& row : rows) {
+    const storage::NodeSegmentHandle& handle = row.place.segment;
+    const auto known = segments_.begin() + source.segments;
+    if (std::find_if(known, segments_.end(), [&](const auto& mapped) {
+          return mapped.handle() == handle;
+        }) != segments_.end())
+      continue;
+    segments_.push_back(storage::MappedSegment::open(
+        handle, descriptor_of(handle.process, handle.descriptor, false)));
     if (segments_.back().data() == nullptr) return false;
   }
-  source.runs = reinterpret_cast<const SharedRun*>(rows.data() + rows.size()) + first_run;
-  source.line = lines_of(source.control) + flow;
+  source.runs = reinterpret_cast<const SharedRun*>(rows.data() + rows.size()) + offer[6];
+  source.line = lines_of(source.control) + offer[5];
   return true;
 } catch (const std::bad_alloc&) {
   return false;
 }
 
-void Pulls::connect() {
-  connects_ = false;
-  disconnect();
-  offer();
+/// Passes the descriptors that another rank cannot open; true where it gets them.
+bool Pulls::pass_descriptors(std::uint64_t address) const {
+  std::array<int, storage::DescriptorBox::most> numbers{};
+  std::size_t count = 0;
+  numbers[count++] = static_cast<int>(control_.handle().descriptor);
+  for (const SharedRows& row : shared_rows_) {
+    const auto number = static_cast<int>(row.place.segment.descriptor);
+    if (std::find(&numbers[1], &numbers[count], number) != &numbers[count]) continue;
+    if (count == numbers.size()) return false;
+    numbers[count++] = number;
+  }
+  return storage::DescriptorBox::send(address, std::span(numbers).first(count));
+}
+
+/// Tells each rank what it can take, or once more those that have asked for descriptors.
+void Pulls::exchange_offers(bool again) {
   const plan::Flows& flows = state_.flows;
-  const std::uint64_t machine = shared_rows_.empty() ? 0 : machine_identity();
+  const std::uint64_t machine = shared_rows_.empty() ? 0 : boot_identity();
   const storage::SharedMemoryHandle own = control_.handle();
-  bool refused = false;
-  exchange_words<7>(
-      state_, flows.outgoing,
-      [&](const plan::Outgoing& flow, std::uint64_t first, Words words) {
-        const std::size_t f = number_in(flows.outgoing, flow);
-        std::array<std::uint64_t, 7> offer{};
-        if (own.bytes > 0 && departures_[f].is_worth)
+  exchange_words<std::tuple_size_v<Offer>>(
+      state_, flows.outgoing, [&](std::size_t f) { return !again || is_asked(f); },
+      [&](std::size_t f, std::uint64_t first, Words words) {
+        Offer offer{};
+        if (own.bytes > 0 && departures_[f].is_worth &&
+            (!again || pass_descriptors(departures_[f].address)))
           offer = {machine,
                    own.bytes,
                    own.process,
@@ -218,27 +251,62 @@ void Pulls::connect() {
                    departures_[f].first_run};
         std::ranges::copy(std::span(offer).subspan(first, words.size()), words.begin());
       },
-      flows.incoming,
-      [&](const plan::Incoming& flow, std::uint64_t, Words words) {
+      flows.incoming, [&](std::size_t f) { return !again || asks(f); },
+      [&](std::size_t f, Words words) {
         if (machine == 0 || words[0] != machine) return;
-        Source& source = sources_[number_in(flows.incoming, flow)];
-        if (!reach(source, {words[1], words[2], words[3], words[4]}, words[5], words[6]))
-          refused = true;
-        if (source.line == nullptr) source = Source{};
+        Offer offer{};
+        std::ranges::copy(words, offer.begin());
+        accept(sources_[f], offer);
       });
+}
+
+void Pulls::accept(Source& source, const Offer& offer) {
+  std::array<storage::FileDescriptor, storage::DescriptorBox::most> passed;
+  storage::DescriptorBox box = std::move(source.box);
+  const std::size_t count = box.address() > 0 ? box.receive(passed) : 0;
+  const bool is_reached = reach(source, offer, std::span(passed).first(count));
+  if (source.line == nullptr) source = Source{};
+  if (is_reached) return;
+  // Who cannot open descriptors asks for them, once.
+  if (box.address() == 0)
+    box = storage::DescriptorBox::make();
+  else
+    warn_once();
+  source.box = std::move(box);
+}
+
+/// Tells each rank whether this one takes its blocks, or where to send descriptors.
+void Pulls::exchange_answers(bool again) {
   exchange_words<1>(
-      state_, flows.incoming,
-      [&](const plan::Incoming& flow, std::uint64_t, Words words) {
-        words[0] = takes(number_in(flows.incoming, flow)) ? 1 : 0;
+      state_, state_.flows.incoming, [&](std::size_t f) { return !again || asks(f); },
+      [&](std::size_t f, std::uint64_t, Words words) {
+        words[0] = takes(f) ? taken_mark : asks(f) && !again ? sources_[f].box.address() : 0;
       },
-      flows.outgoing,
-      [&](const plan::Outgoing& flow, std::uint64_t, Words words) {
+      state_.flows.outgoing, [&](std::size_t f) { return !again || is_asked(f); },
+      [&](std::size_t f, Words words) {
         if (words[0] == 0) return;
-        departures_[number_in(flows.outgoing, flow)].is_taken = true;
-        blocks_offered_ += flow.count;
+        departures_[f].is_taken = words[0] == taken_mark;
+        departures_[f].address = departures_[f].is_taken ? 0 : words[0];
+        if (departures_[f].is_taken) blocks_offered_ += state_.flows.outgoing[f].count;
       });
+  if (again)
+    for (Source& source : sources_) source.box = {};
+}
+
+void Pulls::connect() {
+  connects_ = false;
+  disconnect();
+  offer();
+  exchange_offers(false);
+  exchange_answers(false);
+  bool once_more = false;
+  for (std::size_t f = 0; f < departures_.size(); ++f) once_more = once_more || is_asked(f);
+  for (std::size_t f = 0; f < sources_.size(); ++f) once_more = once_more || asks(f);
+  if (once_more) {
+    exchange_offers(true);
+    exchange_answers(true);
+  }
   control_.close();
-  if (refused) warn_once();
   counted_bytes_ = control_.size();
   for (const storage::MappedSegment& segment : segments_)
     counted_bytes_ += segment.handle().bytes / page_table_share;
@@ -246,9 +314,11 @@ void Pulls::connect() {
 }
 
 void Pulls::meet() {
+  const auto always = [](std::size_t) { return true; };
   exchange_words<1>(
-      state_, state_.flows.outgoing, [](const auto&, std::uint64_t, Words words) { words[0] = 0; },
-      state_.flows.incoming, [](const auto&, std::uint64_t, Words) {});
+      state_, state_.flows.outgoing, always,
+      [](std::size_t, std::uint64_t, Words words) { words[0] = 0; }, state_.flows.incoming, always,
+      [](std::size_t, Words) {});
 }
 
 void Pulls::warn_once() const {
@@ -259,7 +329,8 @@ void Pulls::warn_once() const {
       "rank " + std::to_string(rank) +
           " cannot reach the node memory of another rank, so their blocks go as messages, as from "
           "ordinary memory; let processes open each other's /proc/<pid>/fd (containers: one user "
-          "and the capability SYS_PTRACE) and have files in memory (ulimit -f and -v)");
+          "and one namespace of processes or of networks) and have files in memory (ulimit -f and "
+          "-v)");
 }
 
 std::uint64_t Pulls::bytes() const {

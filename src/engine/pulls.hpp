@@ -15,12 +15,14 @@
 /// all machines that were measured.
 
 #include "plan/plan_state.hpp"
+#include "storage/descriptors.hpp"
 #include "storage/node_segment.hpp"
 #include "storage/rows.hpp"
 #include "storage/shared_memory.hpp"
 #include <valet/export.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -119,12 +121,14 @@ class VALET_EXPORT Pulls {
   /// A flow that leaves this rank.
   struct Departure {
     std::uint64_t taken_before = 0;  ///< in earlier executions
+    std::uint64_t address = 0;       ///< where descriptors are asked for, while connecting
     std::uint32_t first_run = 0;
     bool is_worth = false, is_taken = false;
   };
   /// A flow that arrives; without a line it is messages.
   struct Source {
     storage::SharedMemory control;
+    storage::DescriptorBox box;  ///< where it passes descriptors, while connecting
     Line* line = nullptr;
     std::uint64_t taken = 0;          ///< in all executions
     const SharedRun* runs = nullptr;  ///< of the flow
@@ -136,6 +140,8 @@ class VALET_EXPORT Pulls {
     [[nodiscard]] Header& header() const { return header_of(control); }
   };
   using SourceRows = std::span<const SharedRows>;
+  /// The machine, the handle of control memory, the number of the flow, and its first run.
+  using Offer = std::array<std::uint64_t, 7>;
 
   [[nodiscard]] static Header& header_of(const storage::SharedMemory& control) {
     return *reinterpret_cast<Header*>(control.data());
@@ -152,8 +158,18 @@ class VALET_EXPORT Pulls {
   void disconnect();
   [[nodiscard]] std::size_t list_runs();
   void offer();
-  bool reach(Source& source, const storage::SharedMemoryHandle& control, std::uint64_t flow,
-             std::uint64_t first_run);
+  bool reach(Source& source, const Offer& offer, std::span<storage::FileDescriptor> passed);
+  [[nodiscard]] bool pass_descriptors(std::uint64_t address) const;
+  void accept(Source& source, const Offer& offer);
+  void exchange_offers(bool again);
+  void exchange_answers(bool again);
+  /// Whether descriptors are to be passed for a flow, either way.
+  [[nodiscard]] bool asks(std::size_t flow) const {
+    return !sources_.empty() && sources_[flow].box.address() > 0;
+  }
+  [[nodiscard]] bool is_asked(std::size_t flow) const {
+    return !departures_.empty() && departures_[flow].address > 0;
+  }
   [[nodiscard]] std::byte* memory_of(const Source& source,
                                      const storage::NodeSegmentHandle& segment) const;
   void warn_once() const;

@@ -198,15 +198,15 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
 }
 
 void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
-  for_each_piece(
-      [&](const Rows& rows, std::size_t) { detail::copy_rows(rows, rows, from, to, block_bytes_); });
+  for_each_piece([&](const Rows& rows, std::size_t) {
+    detail::copy_rows(rows, rows, from, to, block_bytes_);
+  });
 }
 
 void HostFields::visit_rows(
     const std::function<void(std::byte*, std::ptrdiff_t, std::size_t)>& visit) const {
-  for_each_piece([&](const Rows& rows, std::size_t) {
-    visit(rows.base, rows.slot_stride_bytes, rows.bytes);
-  });
+  for_each_piece(
+      [&](const Rows& rows, std::size_t) { visit(rows.base, rows.slot_stride_bytes, rows.bytes); });
 }
 
 std::size_t HostFields::pieces_per_block() const {

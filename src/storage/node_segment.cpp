@@ -162,18 +162,15 @@ std::optional<NodePlace> find_in_segments(const std::byte* first) {
   return std::nullopt;
 }
 
-MappedSegment MappedSegment::open(const NodeSegmentHandle& handle) {
-  const std::string path =
-      "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.descriptor);
-  // Should this be some other file after all, then opening it must not wait, and it is not mapped.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+MappedSegment MappedSegment::open(const NodeSegmentHandle& handle,
+                                  const FileDescriptor& descriptor) {
   struct stat status {};
   MappedSegment segment;
-  if (descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+  if (descriptor.is_open() && fstat(descriptor.number(), &status) == 0 && S_ISREG(status.st_mode) &&
       static_cast<std::uint64_t>(status.st_dev) == handle.device &&
       static_cast<std::uint64_t>(status.st_ino) == handle.file &&
       static_cast<std::uint64_t>(status.st_size) >= handle.bytes) {
-    void* const memory = mmap(nullptr, handle.bytes, PROT_READ, MAP_SHARED, descriptor, 0);
+    void* const memory = mmap(nullptr, handle.bytes, PROT_READ, MAP_SHARED, descriptor.number(), 0);
     if (memory != MAP_FAILED) {
       segment.handle_ = handle;
       segment.data_ = static_cast<std::byte*>(memory);
@@ -183,7 +180,6 @@ MappedSegment MappedSegment::open(const NodeSegmentHandle& handle) {
 #endif
     }
   }
-  if (descriptor >= 0) ::close(descriptor);
   return segment;
 }
 

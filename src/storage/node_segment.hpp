@@ -5,6 +5,7 @@
 /// addresses are reserved for what it may grow to. Storages whose rows lie there are recognised by
 /// their addresses, so that a rank pulls blocks straight from another rank's slots.
 
+#include "storage/descriptors.hpp"
 #include <valet/export.hpp>
 
 #include <cstddef>
@@ -77,7 +78,9 @@ class VALET_EXPORT MappedSegment {
  public:
   MappedSegment() = default;
   /// @return Empty where it cannot be reached. Local.
-  [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle);
+  /// @param descriptor  Of the segment's file, opened here or passed by its owner.
+  [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle,
+                                          const FileDescriptor& descriptor);
   MappedSegment(MappedSegment&& other) noexcept;
   MappedSegment& operator=(MappedSegment other) noexcept;
   MappedSegment(const MappedSegment&) = delete;

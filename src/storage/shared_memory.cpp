@@ -33,10 +33,11 @@ bool may_have_files_of(std::size_t bytes) {
 
 SharedMemory SharedMemory::create(std::size_t bytes) {
   if (!may_have_files_of(bytes)) return {};
-  SharedMemory shared(memfd_create("valet", MFD_CLOEXEC));
+  SharedMemory shared(FileDescriptor(memfd_create("valet", MFD_CLOEXEC)));
   // Pages are taken now, where it can fail, and not at the first touch, where it is a signal.
-  if (shared.descriptor_ < 0 ||
-      posix_fallocate(shared.descriptor_, 0, static_cast<off_t>(bytes)) != 0 || !shared.map(bytes))
+  if (!shared.descriptor_.is_open() ||
+      posix_fallocate(shared.descriptor_.number(), 0, static_cast<off_t>(bytes)) != 0 ||
+      !shared.map(bytes))
     return {};
   const std::uint64_t key = random_key();
   std::memcpy(shared.data_, &key, sizeof key);
@@ -45,21 +46,18 @@ SharedMemory SharedMemory::create(std::size_t bytes) {
 
 /// All pages at once, which costs half of what touching them one by one does.
 bool SharedMemory::map(std::size_t bytes) {
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                            descriptor_.number(), 0);
   if (memory == MAP_FAILED) return false;
   data_ = static_cast<std::byte*>(memory);
   size_ = bytes;
   return true;
 }
 
-SharedMemory SharedMemory::open(const SharedMemoryHandle& handle) {
-  const std::string path =
-      "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.descriptor);
-  // Should this be some other file after all, then opening it must not wait, and it is not mapped.
-  SharedMemory shared(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+SharedMemory SharedMemory::open(const SharedMemoryHandle& handle, FileDescriptor descriptor) {
+  SharedMemory shared(std::move(descriptor));
   struct stat status {};
-  if (shared.descriptor_ < 0 || fstat(shared.descriptor_, &status) != 0 ||
+  if (!shared.descriptor_.is_open() || fstat(shared.descriptor_.number(), &status) != 0 ||
       !S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != handle.bytes ||
       !shared.map(handle.bytes) || shared.handle().key != handle.key)
     return {};
@@ -69,15 +67,13 @@ SharedMemory SharedMemory::open(const SharedMemoryHandle& handle) {
 
 SharedMemoryHandle SharedMemory::handle() const {
   SharedMemoryHandle handle{size_, static_cast<std::uint64_t>(getpid()),
-                            static_cast<std::uint64_t>(descriptor_), 0};
+                            static_cast<std::uint64_t>(descriptor_.number()), 0};
   if (data_ == nullptr) return {};
   std::memcpy(&handle.key, data_, sizeof handle.key);
   return handle;
 }
 
-void SharedMemory::close() noexcept {
-  if (const int descriptor = std::exchange(descriptor_, -1); descriptor >= 0) ::close(descriptor);
-}
+void SharedMemory::close() noexcept { descriptor_ = FileDescriptor(); }
 
 SharedMemory::~SharedMemory() {
   close();
@@ -85,7 +81,7 @@ SharedMemory::~SharedMemory() {
 }
 #else
 SharedMemory SharedMemory::create(std::size_t) { return {}; }
-SharedMemory SharedMemory::open(const SharedMemoryHandle&) { return {}; }
+SharedMemory SharedMemory::open(const SharedMemoryHandle&, FileDescriptor) { return {}; }
 SharedMemoryHandle SharedMemory::handle() const { return {}; }
 void SharedMemory::close() noexcept {}
 SharedMemory::~SharedMemory() = default;
@@ -94,7 +90,7 @@ SharedMemory::~SharedMemory() = default;
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
-      descriptor_(std::exchange(other.descriptor_, -1)) {}
+      descriptor_(std::move(other.descriptor_)) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory other) noexcept {
   std::swap(data_, other.data_);

@@ -5,6 +5,8 @@
 /// through the descriptor of its owner. So a crash leaves nothing behind, and a small /dev/shm, as
 /// containers have it, does not matter.
 
+#include "storage/descriptors.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -31,7 +33,12 @@ class SharedMemory {
   /// New memory of `bytes`, already backed by pages; empty where the system has none to give.
   [[nodiscard]] static SharedMemory create(std::size_t bytes);
   /// The memory of a peer; empty where it cannot be reached.
-  [[nodiscard]] static SharedMemory open(const SharedMemoryHandle& handle);
+  [[nodiscard]] static SharedMemory open(const SharedMemoryHandle& handle) {
+    return open(handle, FileDescriptor::of_process(handle.process, handle.descriptor, true));
+  }
+  /// The same, where the peer has passed its descriptor.
+  [[nodiscard]] static SharedMemory open(const SharedMemoryHandle& handle,
+                                         FileDescriptor descriptor);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory other) noexcept;
@@ -46,12 +53,12 @@ class SharedMemory {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  explicit SharedMemory(int descriptor) : descriptor_(descriptor) {}
+  explicit SharedMemory(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
   bool map(std::size_t bytes);
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
 };
 
 }  // namespace valet::storage
