@@ -334,8 +334,9 @@ void Pulls::warn_once() const {
 }
 
 std::uint64_t Pulls::bytes() const {
-  return counted_bytes_ + rows_.size() * 2 * (2 * sizeof(detail::Rows) + sizeof(SharedRows)) +
-         segments_.size() * 2 * sizeof(storage::MappedSegment);
+  return counted_bytes_ + sources_.size() * sizeof(Source) +
+         departures_.size() * sizeof(Departure) + segments_.capacity() * sizeof(segments_[0]) +
+         rows_.capacity() * (2 * sizeof(detail::Rows) + 2 * sizeof(SharedRows));
 }
 
 void Pulls::start() {
