@@ -11,7 +11,8 @@
    ROOM    blocks of the waiting room beyond in_wait: the proof says that 1 suffices
    SHIFT   first imports that wait aside and land last, at most
    DIRECT  1: messages may go straight to slots
-   ANY_HOLES  any choice of holes; else slots are the first ones, as full as can be */
+   ANY_HOLES  any choice of holes; else slots are the first ones, as full as can be
+   PULLED  1: all blocks are taken by their receivers, 2: those of one rank are not (pulls.pml) */
 
 #include "transport.pml"
 
@@ -84,6 +85,20 @@ inline land() {
   od
 }
 
+/* A block has come to where it was to wait, or to its hole. */
+inline store(number, value) {
+  if
+  :: place[import(number)] >= IN_SLOT -> content[at(place[import(number)] - IN_SLOT)] = value
+  :: place[import(number)] >= ASIDE && place[import(number)] < IN_SLOT ->
+    aside[me * (SHIFT + 1) + place[import(number)] - ASIDE] = value
+  :: else ->
+    j = me * ROOMS + place[import(number)];
+    assert(room[j] == 0);
+    room[j] = value
+  fi;
+  arrived[import(number)] = true
+}
+
 /* A message has come: its blocks are where its receive was posted. */
 inline receive(source) {
   posted[pair(source, me)] ? k, count;
@@ -91,19 +106,7 @@ inline receive(source) {
   assert(count == n);
   i = 0;
   do
-  :: i < count ->
-    if
-    :: place[import(k + i)] >= IN_SLOT ->
-      content[at(place[import(k + i)] - IN_SLOT)] = block(source, me, first + i)
-    :: place[import(k + i)] >= ASIDE && place[import(k + i)] < IN_SLOT ->
-      aside[me * (SHIFT + 1) + place[import(k + i)] - ASIDE] = block(source, me, first + i)
-    :: else ->
-      n = me * ROOMS + place[import(k + i)];
-      assert(room[n] == 0);
-      room[n] = block(source, me, first + i)
-    fi;
-    arrived[import(k + i)] = true;
-    i++
+  :: i < count -> store(k + i, block(source, me, first + i)); i++
   :: else -> break
   od
 }
@@ -131,24 +134,38 @@ inline next_piece() {
 
 #define at_most(bound) n = (n > (bound) -> (bound) : n)
 
+#define next_is_pulled is_pulled(next_source, me)
+#define next_hole (given[me] - shift[me] - room_used[me])
+
+bool takes_less;
+#if PULLED
+#include "pulls.pml"
+#else
+#define holes_are_next (room_used[me] == 0)
+#define lands_first true
+#define is_left(hole) is_free[at(hole)]
+#define ask() give(next_source, given[me], n); given[me] = given[me] + n
+#define look() skip
+#define is_pulling false
+#endif
+
 #define credit_at(where) \
   i = 0; \
   do \
   :: i < n -> place[import(given[me] + i)] = where + i; i++ \
   :: else -> break \
   od; \
-  give(next_source, given[me], n); \
-  given[me] = given[me] + n
+  ask()
 
 inline credit_slots() {
   j = 0;
   do
-  :: j < n && is_free[at(given[me] - shift[me] + j)] -> j++
+  :: j < n && is_left(next_hole + j) -> j++
   :: else -> break
   od;
   if /* A run that is too short for a message of its own is not worth it: how short is open. */
   :: j > 0 -> found = true
-  :: j < n
+  :: j < n && (j == 0 || !next_is_pulled)
   fi;
   if
   :: found ->
@@ -156,10 +173,10 @@ inline credit_slots() {
     n = j;
     j = 0;
     do
-    :: j < n -> is_free[at(given[me] - shift[me] + j)] = false; free_slots[me]--; j++
+    :: j < n -> is_free[at(next_hole + j)] = false; free_slots[me]--; j++
     :: else -> break
     od;
-    credit_at(IN_SLOT + given[me] - shift[me])
+    credit_at(IN_SLOT + next_hole)
   :: else
   fi;
   j = 0
@@ -201,11 +218,12 @@ inline give_credit() {
     :: given[me] < shift[me] ->
       at_most(shift[me] - given[me]);
       credit_at(ASIDE + given[me])
-    :: given[me] >= shift[me] && DIRECT && room_used[me] == 0 -> credit_slots()
+    :: given[me] >= shift[me] && (DIRECT || next_is_pulled) && holes_are_next -> credit_slots()
     :: else
     fi;
     if
-    :: !progress && given[me] >= shift[me] && (!(DIRECT && shift[me] > 0) || takes_less) ->
+    :: !progress && !next_is_pulled && given[me] >= shift[me] &&
+       (!(DIRECT && shift[me] > 0) || takes_less) ->
       next_piece();
       credit_room()
     :: else
@@ -214,14 +232,17 @@ inline give_credit() {
   fi
 }
 
-bool takes_less;
 inline advance() {
   do
   :: true ->
     progress = false;
+    look();
     serve();
     stage_ahead();
-    land();
+    if
+    :: lands_first -> land()
+    :: else
+    fi;
     takes_less = !progress && expected[me] == 0 && sending[me] == 0;
     n = progress;
     progress = false;
@@ -229,7 +250,7 @@ inline advance() {
     give_credit();
     takes_less = false;
     if
-    :: !progress && count == 0 -> break
+    :: (!progress && count == 0) || is_pulling -> break
     :: else
     fi
   od
@@ -427,6 +448,12 @@ inline choose_holes() {
 }
 
 inline plan_rank() {
+#if PULLED == 2
+  if
+  :: me == 0 -> select(ordinary : 0 .. P - 1)
+  :: else
+  fi;
+#endif
   choose_holes();
 #ifndef ANY_HOLES
   /* Slots are the first ones, and full: no hole is free at first but for want of exports. */
@@ -441,6 +468,9 @@ inline plan_rank() {
     n = (imports[me] < exports[me] -> imports[me] : exports[me]);
     n = (n < SHIFT -> n : SHIFT);
     shift[me] = n;
+#if PULLED
+    free_at_first[me] = free_slots[me];
+#endif
     i = 0;
     do
     :: i < imports[me] && is_free[at(i)] && shift[me] > 0 -> shift[me]--; i++
@@ -467,5 +497,7 @@ inline plan_rank() {
   }
 }
 
+#if !PULLED
 #define FORCE
+#endif
 #include "ranks.pml"

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
 
    The ranks and what they redistribute: included behind a policy, which has advance(), receive(),
-   has_received_all, finish(), FORCE and plan_rank(). */
+   has_received_all, finish(), FORCE and plan_rank(); where ranks run more than once, MAY_RUN and
+   NEXT_RUN. */
+
+#ifndef NEXT_RUN
+#define MAY_RUN true
+#define NEXT_RUN break
+#endif
 
 /* ---- What can complete ---- */
 
@@ -24,7 +30,7 @@
 
 proctype rank(byte me) {
   do
-  :: atomic { awake[me] -> awake[me] = false; advance(); forget() }
+  :: atomic { awake[me] && MAY_RUN -> awake[me] = false; advance(); forget() }
   ALL_COMPLETIONS
 #ifdef CREDIT_BEFORE_RECEIVE
   :: atomic {
@@ -33,7 +39,7 @@ proctype rank(byte me) {
       late_source[me] = 0; awake[me] = true }
 #endif
   FORCE
-  :: atomic { !awake[me] && has_sent_all && has_received_all -> finish(); forget(); break }
+  :: atomic { !awake[me] && has_sent_all && has_received_all -> finish(); forget(); NEXT_RUN }
   od
 }
 

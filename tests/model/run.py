@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the models of the credit transport and of CYCLIC with Spin, and that each rule of the
-proofs is needed: every mutant of a model, which breaks one rule, has to fail."""
+"""Checks the models of the credit transport, of pulls and of CYCLIC with Spin, and that each rule of
+the proofs is needed: every mutant of a model, which breaks one rule, has to fail."""
 
 import argparse
 import os
@@ -18,17 +18,19 @@ MEMORY_MB = 1700  # of states; the search fails when they are more
 LIMIT_S = 900  # of one search
 
 DEFAULTS = {
-    "ordered": dict(P=3, MOST=1, TOTAL=12, MESSAGE=1, SENDS=0, GRAIN=1, ROOM=1, SHIFT=0, DIRECT=0),
+    "ordered": dict(P=3, MOST=1, TOTAL=12, MESSAGE=1, SENDS=0, GRAIN=1, ROOM=1, SHIFT=0, DIRECT=0,
+                    PULLED=0, RUNS=1),
     "slots": dict(P=3, MOST=1, TOTAL=12, MESSAGE=1, SENDS=0, BUFFERS=1, DIRECT=0),
     "cyclic": dict(P=3, MOST=1, TOTAL=6, WINDOW=1),
 }
 
-# Model, and how it differs from the above. The first three take seconds: --quick.
-QUICK = 3
+# Model, and how it differs from the above. The first four take seconds: --quick.
+QUICK = 4
 CASES = [
     ("ordered", dict()),
     ("slots", dict(TOTAL=4)),
     ("cyclic", dict()),
+    ("ordered", dict(PULLED=1, RUNS=2)),
     ("ordered", dict(ANY_HOLES=1)),
     ("ordered", dict(MOST=2)),
     ("ordered", dict(MOST=2, SENDS=1, TOTAL=6)),
@@ -39,6 +41,14 @@ CASES = [
     ("ordered", dict(MOST=3, GRAIN=2, MESSAGE=2, SENDS=2, TOTAL=6)),
     ("ordered", dict(P=4, TOTAL=4)),
     ("ordered", dict(P=4, SENDS=1, TOTAL=4)),
+    ("ordered", dict(PULLED=1, ANY_HOLES=1)),
+    ("ordered", dict(PULLED=1, MOST=2, RUNS=2, TOTAL=6)),
+    ("ordered", dict(PULLED=1, MOST=3, GRAIN=2, MESSAGE=2, TOTAL=6)),
+    ("ordered", dict(PULLED=1, MOST=2, SHIFT=1, TOTAL=6)),
+    ("ordered", dict(PULLED=1, P=4, TOTAL=4)),
+    ("ordered", dict(PULLED=2, SENDS=1, RUNS=2)),
+    ("ordered", dict(PULLED=2, ANY_HOLES=1)),
+    ("ordered", dict(PULLED=2, MOST=2, DIRECT=1, SHIFT=1, TOTAL=5)),
     ("slots", dict()),
     ("slots", dict(ANY_SLOTS=1, DIRECT=1)),
     ("slots", dict(ANY_SLOTS=1, SENDS=1)),
@@ -62,6 +72,21 @@ MUTANTS = [
     ("imports come in the order of their grains", "IMPORTS_FARTHEST_FIRST", "ordered", dict()),
     ("holes are taken in the order of grains", "HOLES_FARTHEST_FIRST", "ordered", dict()),
     ("room is reserved by the credit", "ROOM_IS_NOT_RESERVED", "ordered", dict(MOST=2, ROOM=2)),
+    ("a source is told of blocks that are copied", "TOLD_BEFORE_COPIED", "ordered",
+     dict(PULLED=1)),
+    ("blocks are pulled into holes that are left", "PULLS_INTO_SLOTS_NOT_LEFT", "ordered",
+     dict(PULLED=1)),
+    ("blocks that wait come before those to pull", "PULLS_OVERTAKE_WAITING_BLOCKS", "ordered",
+     dict(PULLED=1)),
+    ("blocks whose holes are not left go aside", "PULLS_NEVER_ASIDE", "ordered", dict(PULLED=1)),
+    ("room for one more than has to wait", "ROOM=0", "ordered", dict(PULLED=1)),
+    ("a source waits until all has been taken", "ENDS_BEFORE_ALL_IS_TAKEN", "ordered",
+     dict(PULLED=1, RUNS=2)),
+    ("nothing is pulled before all ranks agree", "STARTS_WITHOUT_AGREEMENT", "ordered",
+     dict(PULLED=1, RUNS=2)),
+    ("what is taken counts from 0 again", "NEVER_RESET", "ordered", dict(PULLED=1, RUNS=2)),
+    ("which is so before the agreement", "RESET_AFTER_THE_AGREEMENT", "ordered",
+     dict(PULLED=1, RUNS=2)),
     ("a place more than is needed at the end", "NO_SCRATCH", "slots", dict(DIRECT=1)),
     ("blocks in the last buffer are misplaced", "NEVER_MISPLACES", "slots", dict()),
     ("a single block of scratch only receives", "STAGES_IN_THE_SCRATCH", "slots", dict()),

@@ -14,6 +14,7 @@
    TOTAL     blocks of all flows, at most
    MESSAGE   blocks of a message, at most
    SENDS     send buffers of MESSAGE blocks; 0: blocks are sent from where they are
+   PULLED    flows without messages, see pulls.pml
    A mutant breaks one rule: -D<NAME OF THE MUTANT>. */
 
 #define CREDITS_OF_A_PAIR 2
@@ -25,6 +26,16 @@
 /* Block k of the flow from one rank to another; 0 is none. */
 #define block(from, to, k) (1 + pair(from, to) * MOST + (k))
 #define at(slot) (me * SLOTS + (slot))
+
+/* Whether the receiver of a flow takes its blocks itself. */
+#if PULLED == 0
+#define is_pulled(from, to) false
+#elif PULLED == 1
+#define is_pulled(from, to) true
+#else
+#define is_pulled(from, to) ((from) != ordinary && (to) != ordinary)
+byte ordinary; /* a rank whose memory nobody reaches */
+#endif
 
 byte blocks[P * P];              /* the transfer matrix */
 byte imports[P], exports[P];     /* its sums */
@@ -174,7 +185,8 @@ inline serve() {
 #define KEPT 1 /* send buffers that never wait for a credit */
 #endif
 #define may_stage(to) \
-  (staged[pair(me, to)] < blocks[pair(me, to)] && idle[me] > 0 && waiting[me] + KEPT < SENDS)
+  (staged[pair(me, to)] < blocks[pair(me, to)] && idle[me] > 0 && waiting[me] + KEPT < SENDS && \
+   !is_pulled(me, to))
 
 inline stage(to) {
   n = MESSAGE - staged[pair(me, to)] % MESSAGE;
@@ -225,10 +237,14 @@ inline has_left(to) {
   sending[me]--
 }
 
+#ifdef ENDS_BEFORE_ALL_IS_TAKEN
+#define has_sent(to) (sent[pair(me, to)] == blocks[pair(me, to)] || is_pulled(me, to))
+#else
+#define has_sent(to) (sent[pair(me, to)] == blocks[pair(me, to)])
+#endif
 #define has_sent_all \
-  (sending[me] == 0 && sent[pair(me, rank_after(1))] == blocks[pair(me, rank_after(1))] && \
-   sent[pair(me, rank_after(2))] == blocks[pair(me, rank_after(2))] && \
-   (P < 4 || sent[pair(me, rank_after(3))] == blocks[pair(me, rank_after(3))]))
+  (sending[me] == 0 && has_sent(rank_after(1)) && has_sent(rank_after(2)) && \
+   (P < 4 || has_sent(rank_after(3))))
 
 /* Block k of a flow stands in a slot at first. */
 inline stands(from, to, k, number) {

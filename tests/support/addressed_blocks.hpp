@@ -4,6 +4,7 @@
 /// Blocks whose value is the address they started at, in storages of several shapes.
 
 #include "fake_device.hpp"
+#include "storage/node_segment.hpp"
 #include <valet/valet.hpp>
 
 #include <cstdint>
@@ -38,7 +39,8 @@ inline void write_block(std::byte* to, std::size_t bytes, const Address& origin)
 /// The memory of one rank.
 class AddressedBlocks {
  public:
-  AddressedBlocks(Shape shape, std::uint64_t slots, std::size_t dense_bytes = 40)
+  /// @param node  They are in memory that ranks of a node share, where the system has some.
+  AddressedBlocks(Shape shape, std::uint64_t slots, std::size_t dense_bytes = 40, bool node = false)
       : shape_(shape), slots_(slots), dense_bytes_(dense_bytes) {
     std::size_t bytes = 0;
     switch (shape) {
@@ -48,11 +50,13 @@ class AddressedBlocks {
       case Shape::dimensions: bytes = 2 * 3 * 8; break;
       case Shape::device: device_ = std::make_unique<FakeDevice>(slots, dense_bytes); return;
     }
-    memory_.assign(slots * bytes + 8, std::byte{0xEE});  // never null, also without slots
+    bytes = slots * bytes + 8;  // never null, also without slots
+    if (node) node_ = valet::storage::NodeSegment::create(bytes);
+    if (node_.data() == nullptr) memory_.assign(bytes, std::byte{0xEE});
   }
 
   [[nodiscard]] BlockStorage storage() {
-    std::byte* const base = memory_.data();
+    std::byte* const base = node_.data() != nullptr ? node_.data() : memory_.data();
     switch (shape_) {
       case Shape::dense: return {field(base, slots_, dense_bytes_, "dense")};
       case Shape::structure:
@@ -94,6 +98,7 @@ class AddressedBlocks {
     return block == value(origin);
   }
 
+  /// Where it is not of the node.
   [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
   /// Null where the host reaches the blocks.
   [[nodiscard]] FakeDevice* device() const { return device_.get(); }
@@ -112,6 +117,7 @@ class AddressedBlocks {
   std::uint64_t slots_;
   std::size_t dense_bytes_;
   std::vector<std::byte> memory_;
+  valet::storage::NodeSegment node_;
   std::unique_ptr<FakeDevice> device_;
 };
 

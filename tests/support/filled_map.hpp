@@ -82,8 +82,8 @@ class MapPart {
 class FilledMap : public MapPart {
  public:
   FilledMap(const GlobalMap& map, int self, Shape shape, std::size_t dense_bytes = 40,
-            std::uint64_t least_slots = 0)
-      : MapPart(map, self, least_slots), blocks_(shape, slots(), dense_bytes) {
+            std::uint64_t least_slots = 0, bool node = false)
+      : MapPart(map, self, least_slots), blocks_(shape, slots(), dense_bytes, node) {
     fill();
   }
 
