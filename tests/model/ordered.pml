@@ -134,7 +134,7 @@ inline next_piece() {
 
 #define at_most(bound) n = (n > (bound) -> (bound) : n)
 
-#define next_is_pulled is_pulled(next_source, me)
+#define next_is_pulled (given[me] < imports[me] && is_pulled(next_source, me))
 #define next_hole (given[me] - shift[me] - room_used[me])
 
 bool takes_less;
@@ -147,6 +147,9 @@ bool takes_less;
 #define ask() give(next_source, given[me], n); given[me] = given[me] + n
 #define look() skip
 #define is_pulling false
+#define are_left false
+#define waits_for_slots (DIRECT && shift[me] > 0)
+#define may_take_less (expected[me] == 0 && sending[me] == 0)
 #endif
 
 #define credit_at(where) \
@@ -185,7 +188,7 @@ inline credit_slots() {
 inline credit_room() {
   at_most(room_blocks);
   if
-  :: !takes_less && room_blocks - room_used[me] < n
+  :: !takes_less && !next_is_pulled && room_blocks - room_used[me] < n
   :: else ->
     at_most(room_next);
     if
@@ -222,10 +225,10 @@ inline give_credit() {
     :: else
     fi;
     if
-    :: !progress && !next_is_pulled && given[me] >= shift[me] &&
-       (!(DIRECT && shift[me] > 0) || takes_less) ->
+    :: !progress && given[me] >= shift[me] && (!waits_for_slots || takes_less) ->
       next_piece();
       credit_room()
+    :: next_is_pulled && !takes_less
     :: else
     fi
   :: else
@@ -243,7 +246,7 @@ inline advance() {
     :: lands_first -> land()
     :: else
     fi;
-    takes_less = !progress && expected[me] == 0 && sending[me] == 0;
+    takes_less = !progress && !are_left && may_take_less;
     n = progress;
     progress = false;
     count = n;
@@ -470,6 +473,7 @@ inline plan_rank() {
     shift[me] = n;
 #if PULLED
     free_at_first[me] = free_slots[me];
+    is_patient[me] = true;
 #endif
     i = 0;
     do

@@ -4,20 +4,21 @@
    of ordered.pml, for Spin.
 
    Other ranks go on between any two of these steps: to find a hole that has been left, to copy a
-   block, to tell its source, which only looks at `taken`. While there is room aside, it is open how
-   long a rank waits for a hole. Holes, waiting room and messages are those of ordered.pml.
+   block, to tell its source, which only looks at `taken`. It is open how long a rank waits for a
+   hole while others take its own blocks. Holes, waiting room and messages are those of ordered.pml.
 
-   Left out: the order in which memory becomes visible, and how a rank waits.
+   Left out: the order in which memory becomes visible, and sleep, of which each has an end.
 
    PULLED  1: all flows, 2: all but those from and to one rank
    RUNS    executions of the plan; in between the application writes blocks to the slots anew */
 
-byte taken[P * P];           /* of a flow: its receiver writes this, its source reads it */
-byte pulled[P * P];          /* the same, as the receiver counts */
+byte taken[P * P];           /* blocks of a flow: its receiver writes this, its source reads it */
+byte pulled[P * P];          /* the same, in this execution */
 byte pulling[P], copied[P];  /* blocks that are being taken, and how many of them are copied */
 byte run_of[P];              /* executions that a rank has ended */
 byte entered;                /* the agreement ahead of an execution, by all ranks in all */
 byte free_at_first[P];
+bool is_patient[P];          /* it has not tried to make do with the waiting room */
 
 #define is_pulling (pulling[me] > 0)
 
@@ -42,7 +43,7 @@ inline ask() {
   :: next_is_pulled ->
     pulling[me] = n;
 #ifdef TOLD_BEFORE_COPIED
-    taken[pair(next_source, me)] = pulled[pair(next_source, me)] + n;
+    taken[pair(next_source, me)] = taken[pair(next_source, me)] + n;
     awake[next_source] = true;
 #endif
     progress = true
@@ -63,7 +64,9 @@ inline copy() {
 inline tell() {
   peer = next_source;
   pulled[pair(peer, me)] = pulled[pair(peer, me)] + pulling[me];
-  taken[pair(peer, me)] = pulled[pair(peer, me)];
+#ifndef TOLD_BEFORE_COPIED
+  taken[pair(peer, me)] = taken[pair(peer, me)] + pulling[me];
+#endif
   awake[peer] = true;
   given[me] = given[me] + pulling[me];
   pulling[me] = 0;
@@ -71,49 +74,55 @@ inline tell() {
   awake[me] = true
 }
 
+/* ---- Waiting ---- */
+
+#define is_left_of(to) (is_pulled(me, to) && sent[pair(me, to)] < blocks[pair(me, to)])
+#define are_left \
+  (is_left_of(rank_after(1)) || is_left_of(rank_after(2)) || (P > 3 && is_left_of(rank_after(3))))
 #ifdef PULLS_NEVER_ASIDE
-#define may_pull_aside false
+#define waits_for_slots true
+#define may_take_less false
 #else
-#define may_pull_aside \
-  (!awake[me] && !is_pulling && given[me] < imports[me] && next_is_pulled && \
-   given[me] >= shift[me] && room_used[me] < room_blocks)
+#define waits_for_slots (DIRECT && shift[me] > 0 && !next_is_pulled)
+#define may_take_less (next_is_pulled || (expected[me] == 0 && sending[me] == 0))
 #endif
-inline pull_aside() {
-  takes_less = true;
-  next_piece();
-  credit_room();
-  takes_less = false
+/* Once what comes next does not fit a hole, it is tried whether it fits the waiting room. */
+inline make_do() {
+  is_patient[me] = false;
+  takes_less = may_take_less;
+  give_credit();
+  takes_less = false;
+  awake[me] = progress
 }
 
 #define FORCE \
-  :: atomic { may_pull_aside -> pull_aside(); forget() } \
+  :: atomic { !awake[me] && !is_pulling && is_patient[me] && are_left -> make_do(); forget() } \
   :: atomic { is_pulling && copied[me] < pulling[me] -> copy(); forget() } \
   :: atomic { is_pulling && copied[me] == pulling[me] -> tell(); forget() }
 
 /* ---- The source's end ---- */
 
-inline reset_taken() {
-  i = 0;
-  do
-  :: i < P -> taken[pair(me, i)] = 0; i++
-  :: else -> break
-  od
-}
+/* Words count all executions. */
+#ifdef COUNTS_ONE_EXECUTION
+#define taken_before(from, to) 0
+#else
+#define taken_before(from, to) (run_of[from] * blocks[pair(from, to)])
+#endif
+#define is_taken(to) \
+  (is_pulled(me, to) && taken_before(me, to) + sent[pair(me, to)] < taken[pair(me, to)])
 
 /* Slots are free whose blocks have been taken. */
 inline look() {
-#ifdef RESET_AFTER_THE_AGREEMENT
-  if
-  :: is_new[me] -> reset_taken(); is_new[me] = false
-  :: else
-  fi;
+#ifndef PATIENCE_IS_FOR_TAKERS_ONLY
+  is_patient[me] = true;
 #endif
   i = 0;
   do
-  :: i < P && is_pulled(me, i) && sent[pair(me, i)] < taken[pair(me, i)] ->
+  :: i < P && is_taken(i) ->
     release(i, sent[pair(me, i)], 1);
-    sent[pair(me, i)]++
-  :: i < P && !(is_pulled(me, i) && sent[pair(me, i)] < taken[pair(me, i)]) -> i++
+    sent[pair(me, i)]++;
+    is_patient[me] = true
+  :: i < P && !is_taken(i) -> i++
   :: else -> break
   od
 }
@@ -125,9 +134,6 @@ inline look() {
 #else
 #define MAY_RUN (!is_pulling && entered >= P * run_of[me])
 #endif
-#ifdef RESET_AFTER_THE_AGREEMENT
-bool is_new[P];
-#endif
 
 inline restart() {
   run_of[me]++;
@@ -136,11 +142,7 @@ inline restart() {
   given[me] = 0;
   landed[me] = 0;
   aside_landed[me] = 0;
-#ifdef RESET_AFTER_THE_AGREEMENT
-  is_new[me] = true;
-#elif !defined(NEVER_RESET)
-  reset_taken();
-#endif
+  is_patient[me] = true;
   i = 0;
   do
   :: i < IMPORTS -> arrived[import(i)] = false; place[import(i)] = NOWHERE; i++
