@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The promise: where a rank is killed, at whatever call, the job ends, and no file of Valet stays:
-// shared and temporary memory has no name anywhere, and a trace gets its name when it is complete.
+// The promise: where a rank is killed, at whatever call or time, the job ends, and no file of Valet
+// stays: shared and temporary memory has no name anywhere, and a trace gets its name when it is
+// complete.
 
 #include "run_program.hpp"
 #include "testing.hpp"
@@ -85,9 +86,9 @@ TEST_P(KilledRank, EndsTheJobAndLeavesNoFiles) {
   FAIL() << "the job made more calls than expected";
 }
 
-// At calls of MPI, and in the middle of writing a file.
-INSTANTIATE_TEST_SUITE_P(Places, KilledRank, testing::Values("dies", "dies_writing"),
-                         ParameterName());
+// At calls of MPI, in the middle of writing a file, and while others copy blocks from its slots.
+INSTANTIATE_TEST_SUITE_P(Places, KilledRank,
+                         testing::Values("dies", "dies_writing", "dies_pulling"), ParameterName());
 
 }  // namespace
 }  // namespace valet::test

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <default|returns|dies|dies_writing> <n> [objects|cells|lists]: a migration, one of
-// blocks of different sizes and an all-to-all, or objects behind functions, or partitions of
-// objects attached to Zoltan, in which Valet's n-th call of MPI on rank 1 fails, as a call on a
-// broken network would: MPI tells the error handler of the call's communicator, and where that
-// returns the call returns its code. With "dies" it is rank n % 2, and it is killed there, while
-// files are open in the working directory; with "dies_writing" when it writes to one of those for
-// the n-th time. What should come of it, see mpi_test.cpp and kill_test.cpp.
+// mpi_program <default|returns|dies|dies_writing|dies_pulling> <n> [objects|cells|lists]: a
+// migration, one of blocks of different sizes and an all-to-all, or objects behind functions, or
+// partitions of objects attached to Zoltan, in which Valet's n-th call of MPI on rank 1 fails, as a
+// call on a broken network would: MPI tells the error handler of the call's communicator, and where
+// that returns the call returns its code. With "dies" it is rank n % 2, and it is killed there,
+// while files are open in the working directory; with "dies_writing" when it writes to one of those
+// for the n-th time; with "dies_pulling" 100 n microseconds after it has begun to exchange blocks
+// that lie in memory of the node. What should come of it, see mpi_test.cpp and kill_test.cpp.
 
 #include "calls_of_valet.hpp"
 #ifdef VALET_FAULTS_ZOLTAN
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <span>
 #include <string>
 #include <sys/stat.h>
@@ -34,7 +36,7 @@ int calls_left = 0;                    ///< until one fails; 0: none does
 MPI_Comm last_comm = MPI_COMM_NULL;    ///< that something was posted on
 MPI_Comm application = MPI_COMM_NULL;  ///< what Valet is given
 int times_told = 0;
-bool dies = false, dies_writing = false;
+bool dies = false, dies_writing = false, dies_pulling = false;
 bool is_attached = false;  ///< Zoltan's duplicate of the communicator is what Valet is given
 
 bool fails_now() { return calls_left > 0 && --calls_left == 0; }
@@ -83,6 +85,36 @@ void move_blocks(const valet::Options& options, const valet::AlltoallOptions& al
       alltoall));
 }
 
+/// Kills this process after so many microseconds.
+timer_t die_after(int microseconds) {
+  struct sigevent event {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = SIGKILL;
+  timer_t timer{};
+  timer_create(CLOCK_MONOTONIC, &event, &timer);
+  struct itimerspec time {};
+  time.it_value = {microseconds / 1'000'000, microseconds % 1'000'000 * 1000};
+  timer_settime(timer, 0, &time, nullptr);
+  return timer;
+}
+
+/// Blocks that the ranks take from each other's slots, again and again, until a rank is killed.
+void pull_blocks(valet::Options options, int rank, int size) {
+  constexpr std::uint64_t blocks = 1000, row = 1024;
+  auto data = valet::node_array<double>(application, blocks * row);
+  const std::vector<int> ranks(blocks, (rank + 1) % size);
+  const valet::BlockStorage storage{valet::field(data, row)};
+  options.budget_bytes = 1 << 20;
+  options.verify = false;
+  valet::Plan plan = valet::plan_to_ranks(application, storage, blocks, ranks, options);
+  if (valet::execute(plan, storage).blocks_pulled < blocks)
+    throw valet::Error(valet::ErrorCode::internal, "blocks went as messages");
+  timer_t timer{};
+  if (calls_left > 0) timer = die_after(100 * calls_left);
+  for (int k = 0; k < 10; ++k) static_cast<void>(valet::execute(plan, storage));
+  if (calls_left > 0) timer_delete(timer);
+}
+
 /// Objects of different sizes behind functions, dealt likewise: in steps, in phases in which some
 /// wait on other ranks, and in cycles.
 void move_objects(valet::Options options, int rank, int size) {
@@ -104,12 +136,12 @@ void move_objects(valet::Options options, int rank, int size) {
 
 }  // namespace
 
-#define VALET_FAILS(Name, parameters, arguments, comm)                       \
-  extern "C" VALET_INTERPOSED int MPI_##Name parameters {                    \
-    if (dies_writing || !valet::test::is_valet(__builtin_return_address(0))) \
-      return PMPI_##Name arguments;                                          \
-    last_comm = comm;                                                        \
-    return fails_now() ? fail(comm) : PMPI_##Name arguments;                 \
+#define VALET_FAILS(Name, parameters, arguments, comm)                                       \
+  extern "C" VALET_INTERPOSED int MPI_##Name parameters {                                    \
+    if (dies_writing || dies_pulling || !valet::test::is_valet(__builtin_return_address(0))) \
+      return PMPI_##Name arguments;                                                          \
+    last_comm = comm;                                                                        \
+    return fails_now() ? fail(comm) : PMPI_##Name arguments;                                 \
   }
 
 VALET_FAILS(Isend,
@@ -187,7 +219,8 @@ int main(int argc, char** argv) {
   PMPI_Comm_dup(MPI_COMM_WORLD, &application);
   const std::string mode = argv[1];
   dies_writing = mode == "dies_writing";
-  dies = dies_writing || mode == "dies";
+  dies_pulling = mode == "dies_pulling";
+  dies = dies_writing || dies_pulling || mode == "dies";
   if (mode == "returns") {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     MPI_Comm_create_errhandler(tell, &handler);
@@ -215,6 +248,8 @@ int main(int argc, char** argv) {
       if (valet::test::move_attached(application, moved == "lists") != ZOLTAN_OK)
         throw valet::Error(valet::ErrorCode::mpi_failure, "returned as a code of Zoltan's");
 #endif
+    } else if (dies_pulling) {
+      pull_blocks(options, rank, size);
     } else if (moved == "objects") {
       move_objects(options, rank, size);
     } else {

@@ -4,7 +4,6 @@
 /// Blocks whose value is the address they started at, in storages of several shapes.
 
 #include "fake_device.hpp"
-#include "storage/node_segment.hpp"
 #include <valet/valet.hpp>
 
 #include <cstdint>
@@ -39,7 +38,7 @@ inline void write_block(std::byte* to, std::size_t bytes, const Address& origin)
 /// The memory of one rank.
 class AddressedBlocks {
  public:
-  /// @param node  They are in memory that ranks of a node share, where the system has some.
+  /// @param node  They are in memory that ranks of a node share.
   AddressedBlocks(Shape shape, std::uint64_t slots, std::size_t dense_bytes = 40, bool node = false)
       : shape_(shape), slots_(slots), dense_bytes_(dense_bytes) {
     std::size_t bytes = 0;
@@ -51,12 +50,14 @@ class AddressedBlocks {
       case Shape::device: device_ = std::make_unique<FakeDevice>(slots, dense_bytes); return;
     }
     bytes = slots * bytes + 8;  // never null, also without slots
-    if (node) node_ = valet::storage::NodeSegment::create(bytes);
-    if (node_.data() == nullptr) memory_.assign(bytes, std::byte{0xEE});
+    if (node)
+      node_ = node_array<std::byte>(MPI_COMM_SELF, bytes);
+    else
+      memory_.assign(bytes, std::byte{0xEE});
   }
 
   [[nodiscard]] BlockStorage storage() {
-    std::byte* const base = node_.data() != nullptr ? node_.data() : memory_.data();
+    std::byte* const base = node_.empty() ? memory_.data() : node_.data();
     switch (shape_) {
       case Shape::dense: return {field(base, slots_, dense_bytes_, "dense")};
       case Shape::structure:
@@ -100,6 +101,8 @@ class AddressedBlocks {
 
   /// Where it is not of the node.
   [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
+  /// The first byte of it where it is.
+  [[nodiscard]] const std::byte* node_memory() const { return node_.data(); }
   /// Null where the host reaches the blocks.
   [[nodiscard]] FakeDevice* device() const { return device_.get(); }
 
@@ -117,7 +120,7 @@ class AddressedBlocks {
   std::uint64_t slots_;
   std::size_t dense_bytes_;
   std::vector<std::byte> memory_;
-  valet::storage::NodeSegment node_;
+  NodeArray<std::byte> node_;
   std::unique_ptr<FakeDevice> device_;
 };
 

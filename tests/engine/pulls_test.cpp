@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Blocks in memory that ranks of a node share: which are taken straight from slots, whichever
+// storage an execution is given, and what becomes of them where a rank cannot reach another's.
+
+#include "filled_map.hpp"
+#include "storage/node_segment.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace valet::test {
+namespace {
+
+constexpr std::uint64_t pulled_blocks = 400;
+constexpr std::size_t pulled_block_bytes = 4096;
+
+/// All blocks of a rank go to the next one, in slots that are as full as can be.
+GlobalMap pulled_ring() {
+  std::vector<std::vector<int>> to;
+  for (int r = 0; r < size(); ++r) to.emplace_back(pulled_blocks, (r + 1) % size());
+  return map_to(to);
+}
+
+std::unique_ptr<FilledMap> filled_ring(bool node = true) {
+  return std::make_unique<FilledMap>(pulled_ring(), rank(), Shape::dense, pulled_block_bytes, 0,
+                                     node);
+}
+
+Plan plan_of(FilledMap& filled) {
+  return filled.plan(MPI_COMM_WORLD, Form::to_ranks, {.method = Method::stream});
+}
+
+/// Executes and checks; returns how many blocks this rank has pulled.
+std::uint64_t pulled_by(Plan& plan, FilledMap& filled) {
+  filled.fill();
+  const Report report = execute(plan, filled.storage());
+  EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
+  expect_within_bound(report);
+  if (report.blocks_pulled == report.blocks_received && report.blocks_received > 0) {
+    EXPECT_EQ(report.credits, 0U) << "a message where none is needed";
+  }
+  return report.blocks_pulled;
+}
+
+TEST(Pulls, TakeAllBlocksOfTheNode) {
+  const auto filled = filled_ring();
+  Plan plan = plan_of(*filled);
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(pulled_by(plan, *filled), size() > 1 ? pulled_blocks : 0);
+}
+
+TEST(Pulls, TakeNothingOfOrdinaryMemory) {
+  // The odd rank has it: what goes there and what comes from there is messages.
+  const auto filled = filled_ring(!is_odd());
+  Plan plan = plan_of(*filled);
+  const bool is_next = rank() == (odd_rank() + 1) % size();
+  EXPECT_EQ(pulled_by(plan, *filled), is_odd() || is_next ? 0 : pulled_blocks);
+}
+
+TEST(Pulls, FindTheStorageOfEachExecution) {
+  const auto first = filled_ring(), second = filled_ring(), ordinary = filled_ring(false);
+  Plan plan = plan_of(*first);
+  const std::uint64_t all = size() > 1 ? pulled_blocks : 0;
+  for (int k = 0; k < 2; ++k)
+    for (FilledMap* const each : {first.get(), second.get(), is_odd() ? first.get() : second.get()})
+      EXPECT_EQ(pulled_by(plan, *each), all);
+  EXPECT_EQ(pulled_by(plan, *ordinary), 0U);
+  EXPECT_EQ(pulled_by(plan, *first), all);
+}
+
+TEST(Pulls, FindTheStorageAfterOneThatWasRefused) {
+  const auto first = filled_ring(), second = filled_ring();
+  Plan plan = plan_of(*first);
+  pulled_by(plan, *first);
+  std::vector<std::byte> few(pulled_block_bytes);
+  Field field;
+  field.data = few.data();
+  field.slots = 1;
+  field.slot_stride_bytes = field.element_bytes = pulled_block_bytes;
+  field.label = "dense";
+  const BlockStorage refused = is_odd() ? BlockStorage{field} : second->storage();
+  EXPECT_NE(outcome_of([&] { execute(plan, refused); }).text, "");
+  EXPECT_EQ(pulled_by(plan, is_odd() ? *first : *second), size() > 1 ? pulled_blocks : 0);
+}
+
+/// Blocks of two rows, one after the other or each in an array of its own.
+TEST(Pulls, LeaveRowsThatLieOtherwiseToMessages) {
+  constexpr std::size_t row = pulled_block_bytes / sizeof(double);
+  NodeArray<double> values(MPI_COMM_SELF, 2 * row * pulled_blocks);
+  const auto at = [&](std::uint64_t slot, std::size_t r) -> double& {
+    return values[(is_odd() ? r * pulled_blocks + slot : 2 * slot + r) * row];
+  };
+  for (std::uint64_t slot = 0; slot < pulled_blocks; ++slot)
+    for (std::size_t r = 0; r < 2; ++r)
+      std::fill_n(&at(slot, r), row, rank() + 0.5 * static_cast<double>(r));
+  Field field;
+  field.data = values.data();
+  field.slots = pulled_blocks;
+  field.slot_stride_bytes = static_cast<std::ptrdiff_t>((is_odd() ? 1 : 2) * pulled_block_bytes);
+  field.element_bytes = sizeof(double);
+  field.dimensions[0] = {
+      2, static_cast<std::ptrdiff_t>((is_odd() ? pulled_blocks : 1) * pulled_block_bytes)};
+  field.dimensions[1] = {row, sizeof(double)};
+  field.dimension_count = 2;
+  const std::vector<int> next(pulled_blocks, (rank() + 1) % size());
+  const Report report = migrate(MPI_COMM_WORLD, {field}, pulled_blocks, next,
+                                {.budget_bytes = 1 << 20, .method = Method::stream});
+  const int source = (rank() + size() - 1) % size();
+  long long wrong = 0;
+  for (std::uint64_t slot = 0; slot < pulled_blocks; ++slot)
+    for (std::size_t r = 0; r < 2; ++r)
+      wrong += std::count(&at(slot, r), &at(slot, r) + row, source + 0.5 * static_cast<double>(r));
+  EXPECT_EQ(wrong, static_cast<long long>(values.size()));
+  const bool is_alike = is_odd() == (source == odd_rank());
+  EXPECT_EQ(report.blocks_pulled, is_alike && size() > 1 ? pulled_blocks : 0);
+}
+
+/// As where processes may not open each other's descriptors: what is found there is another file.
+TEST(Pulls, WarnOfMemoryThatIsNotReached) {
+  std::vector<std::string> warnings;
+  set_log_callback([&](LogLevel level, std::string_view text) {
+    if (level == LogLevel::warning) warnings.emplace_back(text);
+  });
+  const auto filled = filled_ring();
+  const auto place = storage::find_in_segments(filled->blocks().node_memory());
+  ASSERT_TRUE(all_ranks(place.has_value()));
+  const int descriptor = static_cast<int>(place->segment.descriptor);
+  const int other = open("/dev/null", O_RDWR | O_CLOEXEC), kept = dup(descriptor);
+  if (is_odd()) dup2(other, descriptor);
+  Plan plan = plan_of(*filled);
+  const bool is_next = rank() == (odd_rank() + 1) % size();
+  const std::uint64_t expected = is_next ? 0 : pulled_blocks;
+  for (int k = 0; k < 2; ++k) EXPECT_EQ(pulled_by(plan, *filled), size() > 1 ? expected : 0);
+  dup2(kept, descriptor);
+  close(kept);
+  close(other);
+  set_log_callback({});
+  ASSERT_EQ(warnings.size(), is_next && size() > 1 ? 1U : 0U) << "once, and where it is so";
+  if (!warnings.empty())
+    expect_words(warnings.front(),
+                 {"rank " + std::to_string(rank()), "cannot reach the node memory",
+                  "go as messages", "SYS_PTRACE"});
+}
+
+}  // namespace
+}  // namespace valet::test
