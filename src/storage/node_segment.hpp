@@ -78,7 +78,10 @@ class VALET_EXPORT MappedSegment {
  public:
   MappedSegment() = default;
   /// @return Empty where it cannot be reached. Local.
-  /// @param descriptor  Of the segment's file, opened here or passed by its owner.
+  [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle) {
+    return open(handle, FileDescriptor::of_process(handle.process, handle.descriptor, false));
+  }
+  /// The same, where its owner has passed the descriptor.
   [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle,
                                           const FileDescriptor& descriptor);
   MappedSegment(MappedSegment&& other) noexcept;

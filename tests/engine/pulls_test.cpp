@@ -139,7 +139,7 @@ TEST(Pulls, WarnOfMemoryThatIsNotReached) {
   if (!warnings.empty())
     expect_words(warnings.front(),
                  {"rank " + std::to_string(rank()), "cannot reach the node memory",
-                  "go as messages", "SYS_PTRACE"});
+                  "go as messages", "namespace of processes"});
 }
 
 }  // namespace
