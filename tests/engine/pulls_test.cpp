@@ -4,6 +4,7 @@
 // storage an execution is given, and what becomes of them where a rank cannot reach another's.
 
 #include "filled_map.hpp"
+#include "process_memory.hpp"
 #include "storage/node_segment.hpp"
 
 #include <fcntl.h>
@@ -113,6 +114,25 @@ TEST(Pulls, LeaveRowsThatLieOtherwiseToMessages) {
   EXPECT_EQ(wrong, static_cast<long long>(values.size()));
   const bool is_alike = is_odd() == (source == odd_rank());
   EXPECT_EQ(report.blocks_pulled, is_alike && size() > 1 ? pulled_blocks : 0);
+}
+
+/// 8 bytes for each page of 4 KiB of the other rank, in tables of whole pages.
+TEST(Pulls, CountPageTables) {
+  constexpr std::size_t bytes = std::size_t{32} << 20, block = std::size_t{64} << 10;
+  constexpr std::uint64_t blocks = bytes / block;
+  NodeArray<double> values(MPI_COMM_WORLD, bytes / sizeof(double));
+  std::fill(values.begin(), values.end(), rank());
+  const BlockStorage storage{field(values.data(), blocks, block / sizeof(double))};
+  const std::vector<int> next(blocks, (rank() + 1) % size());
+  Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, blocks, next, {.method = Method::stream});
+  const long long before = status_bytes("VmPTE");
+  if (!all_ranks(before > 0)) GTEST_SKIP() << "this system does not tell";
+  const Report report = execute(plan, storage);
+  EXPECT_EQ(report.blocks_pulled, size() > 1 ? blocks : 0);
+  constexpr std::size_t tables = bytes / 512;
+  EXPECT_LE(status_bytes("VmPTE") - before, static_cast<long long>(tables + (64 << 10)));
+  EXPECT_GE(report.peak_extra_bytes, std::uint64_t{size() > 1 ? tables : 0});
+  expect_within_bound(report);
 }
 
 /// As where processes may not open each other's descriptors: what is found there is another file.

@@ -219,7 +219,7 @@ TEST_P(NodeArrays, HoldBlocksThatMigrateToWhereTheOracleSays) {
   for (int round = 0; round < 12; ++round)
     for (const Kind& kind : all_kinds) {
       const bool first_slots = round % 2 == 0;
-      const std::uint64_t most = round < 8 ? 60 : 20'000;
+      const std::uint64_t most = round < 8 ? 60 : 2'000;
       const auto tightness = static_cast<Tightness>(round % 3);
       MapPart part(random_map(random, size(), most, tightness, first_slots), rank());
       particles.resize(part.slots());
