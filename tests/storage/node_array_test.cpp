@@ -273,8 +273,7 @@ TEST(NodeArray, IsRefusedOnAllRanksWithTheSameError) {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
   const auto open_before = descriptors();
-  expect_error(make_on_odd(std::numeric_limits<std::size_t>::max() / 4), ErrorCode::out_of_memory,
-               words);
+  expect_error(make_on_odd((std::size_t{1} << 61) + 2), ErrorCode::out_of_memory, words);
   expect_error(make_on_odd(std::size_t{1} << 50), ErrorCode::out_of_memory, words);
   Outcome outcome;
   {
