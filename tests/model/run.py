@@ -86,8 +86,6 @@ MUTANTS = [
      dict(PULLED=1, RUNS=2)),
     ("what is taken counts all executions", "COUNTS_ONE_EXECUTION", "ordered",
      dict(PULLED=1, RUNS=2)),
-    ("an event of any kind renews patience", "PATIENCE_IS_FOR_TAKERS_ONLY", "ordered",
-     dict(PULLED=2, MOST=2, TOTAL=6)),
     ("a place more than is needed at the end", "NO_SCRATCH", "slots", dict(DIRECT=1)),
     ("blocks in the last buffer are misplaced", "NEVER_MISPLACES", "slots", dict()),
     ("a single block of scratch only receives", "STAGES_IN_THE_SCRATCH", "slots", dict()),
