@@ -158,6 +158,22 @@ TEST(StreamSizes, MessagesHaveAQuarterOfAMiBUnlessTheUserWishesOtherwise) {
   EXPECT_EQ(stream_sizes(limits).send_blocks, 100U);
 }
 
+TEST(StreamSizes, MessagesSuitManyDestinationsAndWhatTheyAreSent) {
+  StreamLimits limits{.budget_bytes = std::size_t{4} << 20, .block_bytes = 1024};
+  limits.blocks_sent = limits.blocks_received = 100'000;
+  EXPECT_EQ(stream_sizes(limits).send_blocks, 256U) << "a quarter of a MiB";
+  limits.destinations = 64;
+  limits.largest_sent = 1000;
+  EXPECT_EQ(stream_sizes(limits).send_blocks, 128U) << "16 at a time in half of the budget";
+  limits.largest_sent = 100;
+  EXPECT_EQ(stream_sizes(limits).send_blocks, 100U) << "the most for one of them";
+  limits.announced_blocks = 7;
+  EXPECT_EQ(stream_sizes(limits).send_blocks, 7U) << "whatever it would be";
+  EXPECT_EQ(stream_sizes(limits).receive_blocks, 256U) << "from whom that is not known";
+  limits.largest_message = 50;
+  EXPECT_EQ(stream_sizes(limits).receive_blocks, 50U);
+}
+
 TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
   for_stream_limits([](StreamLimits alone) {
     alone.may_share = true;
