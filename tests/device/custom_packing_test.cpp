@@ -72,6 +72,7 @@ class Blocks {
   Report report;
   std::size_t overrun = 0;   ///< bytes that pack writes behind its blocks
   bool forgets_tag = false;  ///< in unpack
+  bool changes_top = false;  ///< in unpack, a byte that is zero in all blocks; not in free slots
 
  private:
   static std::byte tag_of(std::uint64_t number) {
@@ -106,6 +107,7 @@ class Blocks {
     if (padding_ == Padding::copied_both_ways) std::memcpy(at(slot), from, padded_block_bytes);
     at(slot)[0] = tag;
     std::memcpy(at(slot) + 8, from + 8, 8);
+    if (changes_top && slot < count) at(slot)[15] = std::byte{1};
   }
 
   Padding padding_;
@@ -144,6 +146,18 @@ TEST(Packing, ThatForgetsAMemberIsCorruption) {
     blocks.forgets_tag = true;
     const Outcome outcome = blocks.migrate(options_of(Method::stream, Order::fill));
     EXPECT_TRUE(same_on_all_ranks(outcome));
+    EXPECT_EQ(outcome.code, ErrorCode::corrupted)
+        << static_cast<int>(padding) << ": " << outcome.text;
+  }
+}
+
+// It is no part of the content only where a block of another rank comes without it.
+TEST(Packing, OfAByteThatIsTheSameInAllBlocksIsVerified) {
+  if (size() == 1) return;
+  for (const Padding padding : paddings) {
+    Blocks blocks(padding);
+    blocks.changes_top = true;
+    const Outcome outcome = blocks.migrate(options_of(Method::stream, Order::fill));
     EXPECT_EQ(outcome.code, ErrorCode::corrupted)
         << static_cast<int>(padding) << ": " << outcome.text;
   }
