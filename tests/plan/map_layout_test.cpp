@@ -203,17 +203,19 @@ Collectives collectives_of(const Maps& maps) {
 
 TEST(MapLayout, TakesOneGatherAndNothingThatGrowsWithEveryPair) {
   const auto ranks = static_cast<std::size_t>(size());
-  Maps cyclic(ranks), blocks(ranks), irregular(ranks);
+  Maps cyclic(ranks), blocks(ranks), resident(ranks), irregular(ranks);
   for (std::size_t r = 0; r < ranks; ++r)
     for (std::size_t k = 0; k < 6 * ranks; ++k) {
       cyclic[r].push_back(static_cast<int>(k % ranks));
       blocks[r].push_back(r == 0 ? std::min<int>(static_cast<int>(k) / 2, 2) : size() - 1);
+      resident[r].push_back(static_cast<int>(r));
     }
   std::mt19937_64 random(seed());
   spoil(random, irregular);
   static_cast<void>(collectives_of(cyclic));  // whatever the first plan takes
   // Is it a layout, the agreement.
   EXPECT_EQ(collectives_of(cyclic), (Collectives{2, 1, 0}));
+  EXPECT_EQ(collectives_of(resident), (Collectives{2, 1, 0})) << "whether it ascends or not";
   if (size() < 3) return;  // everything is cyclic
   EXPECT_EQ(collectives_of(blocks), (Collectives{4, 1, 0})) << "does it ascend, and all lengths";
   EXPECT_EQ(collectives_of(irregular), (Collectives{2, 0, 0}));
@@ -291,6 +293,20 @@ TEST(MapLayout, ErrorsAreTheSameAsForOtherMaps) {
   const Outcome bad = outcome_of(
       [&] { static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, blocks.storage(), slots, map, {})); });
   expect_error(bad, ErrorCode::rank_out_of_range, {"slot 9"});
+}
+
+// As on many ranks, where each has parts that are too many to tell.
+TEST(MapLayout, AscendsWhereARankGoesOnWithTheLastOneOfTheRankBelow) {
+  const mpi::Channel channel = mpi::Channel::open(MPI_COMM_WORLD);
+  layout::MapPattern mine;
+  mine.count = 10;
+  mine.first_rank = rank();
+  mine.last_rank = rank() + 1;
+  const plan::JointPatterns all{.regular = false, .ascending = true, .more_parts = 0};
+  EXPECT_EQ(plan::agree_on_layout(channel, mine, all), plan::MapLayout::blocks);
+  mine.last_rank = rank() + 2;
+  EXPECT_EQ(plan::agree_on_layout(channel, mine, all),
+            size() == 1 ? plan::MapLayout::blocks : plan::MapLayout::none);
 }
 
 TEST(MapLayout, ManyRanksHoldATableOnlyForManyDestinations) {

@@ -3,6 +3,7 @@
 // A rank has at most 2^32 - 1 slots, and as many pages. With the number in the error for more the
 // same blocks can be planned.
 
+#include "counted_new.hpp"
 #include "sparse_blocks.hpp"
 #include "test_comm.hpp"
 
@@ -25,7 +26,9 @@ TEST(MostSlots, OneMoreIsRefusedOnAllRanksWithTheRowsToJoin) {
         [&] { migrate(MPI_COMM_WORLD, storage, 3, ranks); },
         [&] { migrate(MPI_COMM_WORLD, storage, 3, addresses); },
         [&] { migrate_to_layout(MPI_COMM_WORLD, storage, 3, ObjectLayout{}); }};
+    const AskedBytes asked;
     for (const auto& call : calls) expect_thrown(ErrorCode::infeasible, {expected, rows}, call);
+    EXPECT_LT(asked.most(), 1U << 20) << "nothing is planned for so many";
     EXPECT_TRUE(blocks.values.empty());
   }
 }

@@ -226,6 +226,20 @@ TEST(Balancer, SaysOnAllRanksWhatIsWrong) {
   EXPECT_TRUE(objects.all_are_there());
 }
 
+TEST(Balancer, SaysWhereSlotsAreTooFewForWhatTheOrderMoves) {
+  LineOfObjects objects(100, 400);
+  ByFunction stays([](std::uint64_t) { return rank(); });
+  rebalance::Settings settings = verified();
+  settings.order_rule = {OrderRule::Asked::never, false, 1};
+  Rebalancing rebalancing(stays, settings);
+  const int last = size() - 1;
+  const BlockStorage storage = objects.grown_to(rank() == last ? 99 : 400);
+  // The others must not take what they cannot know, its number of objects, for what is wrong.
+  expect_error(outcome_of([&] { rebalancing.rebalance(100, storage); }),
+               ErrorCode::invalid_argument,
+               {"rank " + std::to_string(last) + ": 100 blocks do not fit the 99 slots"});
+}
+
 TEST(Balancer, PassesOnWhatThePartitionerFinds) {
   LineOfObjects objects = uneven_line(100);
   ByFunction refuses([](std::uint64_t) { return 0; });
