@@ -129,9 +129,9 @@ class ComputedCounts {
     mpi::sum(channel, words_);
   }
 
+  /// Means nothing for this rank itself where its map leaves it out: nobody asks for it then.
   /// @param next  The first of its parts behind the first one, among those of all.
   [[nodiscard]] std::int64_t count_of(const MapDescription& sender, std::size_t next) const {
-    if (sender.without == self_) return 0;
     const auto part = [&](std::size_t p) {
       return part_of(p == 0 ? sender.first.data()
                             : words_.data() + (next + p - 1) * PartWords().size());
