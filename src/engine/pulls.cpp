@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <new>
 #include <numeric>
 #include <string>
@@ -103,27 +104,29 @@ void Pulls::disconnect() {
   blocks_offered_ = seen_ = 0;
 }
 
+/// In place: an execution that finds everything as it was allocates nothing.
 bool Pulls::describe(const StorageBackend& backend) {
-  Vector<SharedRows> shared(state_.ledger);
   rows_.clear();
   bool all = state_.options.share_memory && backend.reachable_by_host();
-  if (all)
-    backend.visit_rows([&](std::byte* base, std::ptrdiff_t stride, std::size_t bytes) {
-      const auto place = all ? storage::find_in_segments(base) : std::nullopt;
-      all = place.has_value();
-      if (!all) return;
-      rows_.push_back({base, stride, bytes});
-      shared.push_back({*place, stride, bytes});
-    });
-  if (!all) shared.clear();
+  const auto note = [&](std::byte* base, std::ptrdiff_t stride, std::size_t bytes) {
+    const auto place = all ? storage::find_in_segments(base) : std::nullopt;
+    all = place.has_value();
+    if (!all) return;
+    const SharedRows row{*place, stride, bytes};
+    if (rows_.size() == shared_rows_.size()) shared_rows_.emplace_back();
+    SharedRows& known = shared_rows_[rows_.size()];
+    connects_ = connects_ || !(known == row);
+    known = row;
+    rows_.push_back({base, stride, bytes});
+  };
+  if (all) backend.visit_rows(std::ref(note));
+  if (!all) rows_.clear();
+  connects_ = connects_ || shared_rows_.size() != rows_.size();
+  shared_rows_.resize(rows_.size());
   packed_rows_.resize(rows_.size());
-  if (!shared.empty() && departures_.empty() && sources_.empty()) {
+  if (!rows_.empty() && departures_.empty() && sources_.empty()) {
     departures_.resize(state_.flows.outgoing.size());
     sources_.resize(state_.flows.incoming.size());
-  }
-  if (!std::ranges::equal(shared, shared_rows_)) {
-    shared_rows_ = std::move(shared);
-    connects_ = true;
   }
   return connects_;
 }

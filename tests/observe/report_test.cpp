@@ -41,6 +41,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "blocks_after",
                                        "blocks_sent",
                                        "blocks_received",
+                                       "blocks_pulled",
                                        "bytes_sent",
                                        "messages",
                                        "credits",
