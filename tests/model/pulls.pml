@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
 
-   Blocks that a rank takes from the slots of another rank of its node (src/storage/pulls.*): part
+   Blocks that a rank takes from the slots of another rank of its node (src/engine/pulls.*): part
    of ordered.pml, for Spin.
 
    Other ranks go on between any two of these steps: to find a hole that has been left, to copy a
@@ -102,7 +102,7 @@ inline make_do() {
 
 /* ---- The source's end ---- */
 
-/* Words count all executions. */
+/* It counts all executions. */
 #ifdef COUNTS_ONE_EXECUTION
 #define taken_before(from, to) 0
 #else
@@ -113,15 +113,10 @@ inline make_do() {
 
 /* Slots are free whose blocks have been taken. */
 inline look() {
-#ifndef PATIENCE_IS_FOR_TAKERS_ONLY
   is_patient[me] = true;
-#endif
   i = 0;
   do
-  :: i < P && is_taken(i) ->
-    release(i, sent[pair(me, i)], 1);
-    sent[pair(me, i)]++;
-    is_patient[me] = true
+  :: i < P && is_taken(i) -> release(i, sent[pair(me, i)], 1); sent[pair(me, i)]++
   :: i < P && !is_taken(i) -> i++
   :: else -> break
   od

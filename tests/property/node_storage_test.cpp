@@ -76,7 +76,7 @@ long long run_thrice(const MapCase& c, std::mt19937_64& random, std::uint64_t& p
 }
 
 TEST(NodeStorage, RandomMapsEndAsWithOrdinaryMemory) {
-  const std::uint64_t maps = cases_wanted(500);
+  const std::uint64_t maps = cases_wanted(170);
   const RandomStops stops(seed() * 100 + static_cast<std::uint64_t>(rank()));
   std::uint64_t pulled = 0;
   for (std::uint64_t k = 0; k < maps; ++k) {
