@@ -317,11 +317,10 @@ void Pulls::connect() {
 }
 
 void Pulls::meet() {
-  const auto always = [](std::size_t) { return true; };
   exchange_words<1>(
-      state_, state_.flows.outgoing, always,
-      [](std::size_t, std::uint64_t, Words words) { words[0] = 0; }, state_.flows.incoming, always,
-      [](std::size_t, Words) {});
+      state_, state_.flows.outgoing, [&](std::size_t f) { return is_taken(f); },
+      [](std::size_t, std::uint64_t, Words words) { words[0] = 0; }, state_.flows.incoming,
+      [&](std::size_t f) { return takes(f); }, [](std::size_t, Words) {});
 }
 
 void Pulls::warn_once() const {
