@@ -30,6 +30,7 @@
 #include "plan/plan_state.hpp"
 #include "plan/planner.hpp"
 #include "storage/local_redistribution.hpp"
+#include "storage/node_segment.hpp"
 #include "storage/slot_set.hpp"
 #include <valet/block_storage.hpp>
 
@@ -68,6 +69,22 @@ enum class PageOrder {
   slots,     ///< in their slots, by a map to slots
   permuted,  ///< in their slots, by Order::any and a permutation
 };
+
+/// Whether others can take the pages of this rank from its memory, without messages. Local.
+[[nodiscard]] inline bool can_be_taken(const plan::State& state, const void* data,
+                                       std::uint64_t bytes) {
+  const mpi::Channel& channel = state.channel;
+  const Method method = state.options.method;
+  return state.options.share_memory && (method == Method::stream || method == Method::automatic) &&
+         channel.node_ranks().size() == static_cast<std::size_t>(channel.size()) &&
+         (bytes == 0 || storage::find_in_segments(static_cast<const std::byte*>(data)));
+}
+/// How pages get into their slots. They are taken in any order only, but that and a permutation
+/// copy them twice, as messages do, which are not needed then.
+/// @param all_taken  can_be_taken() on all ranks.
+[[nodiscard]] constexpr PageOrder order_of_slots(bool all_taken) {
+  return all_taken ? PageOrder::permuted : PageOrder::slots;
+}
 
 /// The pages of one memory on one rank.
 class PageMove {

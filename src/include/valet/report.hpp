@@ -24,7 +24,8 @@ struct Report {
   std::uint64_t blocks_after = 0;     ///< on this rank: the application's new count
   std::uint64_t blocks_sent = 0;      ///< to other ranks; of one that waits in between, by both
   std::uint64_t blocks_received = 0;  ///< from other ranks
-  std::uint64_t blocks_pulled = 0;    ///< of these, taken straight from slots of another rank
+  /// Of these, taken straight from slots of another rank; pages of blocks of different sizes.
+  std::uint64_t blocks_pulled = 0;
   std::uint64_t bytes_sent = 0;       ///< of blocks_sent
   std::uint64_t messages = 0;         ///< data messages sent, or parts written inside the node
   std::uint64_t credits = 0;          ///< control messages sent

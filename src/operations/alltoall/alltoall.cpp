@@ -39,6 +39,7 @@ struct Sizes {
   std::uint64_t least_page = 0;  ///< the smallest that fits, or unknown; the largest of all ranks'
   bool at_once = false;          ///< everything can leave at once: on all ranks
   bool expects = false;          ///< and may arrive already: on all ranks
+  bool takes = false;            ///< pages can be taken without messages: on all ranks
   plan::JointShape shape = {};   ///< what the choice between pages and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
 
@@ -47,6 +48,7 @@ struct Sizes {
     agreement.largest(least_page);
     agreement.least(at_once);
     agreement.least(expects);
+    agreement.least(takes);
     shape.join(agreement);
     swaps.join(agreement);
   }
@@ -144,6 +146,7 @@ class Alltoall {
         [&] {
           suit_page();
           mine_.at_once = suits_at_once();
+          mine_.takes = pages::can_be_taken(*state_, buffer_.data, limits_.buffer_bytes);
         },
         "the system has no memory to move within the budget of ", budget_,
         " bytes; set a smaller budget");
@@ -331,7 +334,7 @@ class Alltoall {
     const std::shared_ptr<const schedule::Choice> choice = state_->choice;
     Report report;
     if (!method)
-      report = move_pages(all->page);
+      report = move_pages(all->page, all->takes);
     else if (all->at_once)
       report = at_once_->run(all->expects);
     else
@@ -344,7 +347,8 @@ class Alltoall {
 
   /// Moves pages, which fit all ranks: what goes to a rank is a segment, and the buffer has one
   /// after the other. Collective.
-  Report move_pages(std::uint64_t page) {
+  /// @param takes  Whether pages can be taken.
+  Report move_pages(std::uint64_t page, bool takes) {
     swaps_.reset();
     state_->limit_budget(budget_ - static_cast<std::size_t>(page_overhead_bytes(limits_, page)));
     plan::State& state = *state_;
@@ -367,7 +371,7 @@ class Alltoall {
         },
         no_memory);
     move.plan(std::move(failed),
-              options_.any_order ? pages::PageOrder::any : pages::PageOrder::slots);
+              options_.any_order ? pages::PageOrder::any : pages::order_of_slots(takes));
     state.failure = detail::unless_out_of_memory(
         [&] { state.take_scratch(static_cast<std::size_t>(move.workspace_bytes())); }, no_memory);
     progress.count_in(page);

@@ -113,7 +113,7 @@ class InPlace : layout::LayoutCall {
     peers.reset();
     sent.reset();
     received.reset();
-    prepare_pages();
+    prepare_pages(array);
     make_plan(array);
   }
 
@@ -218,12 +218,14 @@ class InPlace : layout::LayoutCall {
     return is_direct_ && bytes > pages_budget() ? std::optional(too_small()) : std::nullopt;
   }
 
-  void prepare_pages() {
+  void prepare_pages(const TargetArray& array) {
     if (sizes().unit != layout::LayoutSizes::no_limit)
       page_bytes_ = static_cast<std::size_t>(sizes().unit);
     const std::optional<Diagnostic> odd =
         detail::unless_out_of_memory([&] { return sort_pages(); }, layout::out_of_memory);
+    all_taken_ = pages::can_be_taken(state_, array.data, elements());
     mpi::Agreement agreement;
+    agreement.least(all_taken_);
     agreement.enough(is_direct_ ? budget_at_once_ : needs_.enough(sizes().most_peers));
     if (options.method == Method::phased)
       agreement.enough(engine::enough_for_pages(state_.channel, state_.ledger, state_.options,
@@ -239,7 +241,7 @@ class InPlace : layout::LayoutCall {
       state_.page_budget = needs_.at_most();
       state_.limit_budget(pages_budget());
       pages_.plan(std::nullopt, static_cast<std::byte*>(array.data), page_bytes_, leaving_->side(),
-                  arriving_->side(), pages::PageOrder::slots);
+                  arriving_->side(), pages::order_of_slots(all_taken_));
     }
     state_.failure = detail::unless_out_of_memory(
         [&] {
@@ -310,6 +312,7 @@ class InPlace : layout::LayoutCall {
     report.blocks_sent = elements_of_others(*leaving_);
     report.blocks_received = elements_of_others(*arriving_);
     report.bytes_sent = report.blocks_sent * element_bytes;
+    report.blocks_pulled = report.blocks_pulled * page_bytes_ / element_bytes;
     report.local_copies = 2 * elements();
     return report;
   }
@@ -318,6 +321,7 @@ class InPlace : layout::LayoutCall {
   plan::State& state_;
   std::size_t budget_;
   bool is_direct_;
+  bool all_taken_ = false;  ///< pages can be taken without messages; on all ranks once agreed
   PageNeeds needs_;
   std::uint64_t budget_at_once_ = 0;  ///< enough on this rank for what moves at once
   std::size_t page_bytes_ = 1;
