@@ -56,7 +56,8 @@ class AlltoallBenchmark final : public Benchmark {
         {"--bytes", &bytes_, "bytes per rank (suffix K, M or G allowed)"},
         memory_option(),
         {"--any-order", &any_order_, "allow any order of the elements in the result"},
-        sharing_flag()};
+        sharing_flag(),
+        storage_option()};
   }
 
  private:
@@ -82,7 +83,7 @@ class AlltoallBenchmark final : public Benchmark {
       send.push_back(static_cast<std::int64_t>(count_of(paper_case, world_rank(), j, elements)));
       receive.push_back(static_cast<std::int64_t>(count_of(paper_case, j, world_rank(), elements)));
     }
-    BlockComparison blocks(make_map(paper_case, elements), {element_bytes});
+    BlockComparison blocks(make_map(paper_case, elements), {element_bytes}, storage());
     const auto move = [&]() -> BlockComparison::Moved {
       const Report report = alltoallv_in_place(
           MPI_COMM_WORLD, {blocks.field(0), elements * element_bytes, element_bytes}, send, receive,

@@ -33,14 +33,22 @@ Option Benchmark::sharing_flag() {
           "let ranks on the same node write into each other's scratch (the default)"};
 }
 
+Option Benchmark::storage_option() {
+  storage_ = "ordinary";
+  return {"--storage", &storage_,
+          "memory of the arrays: ordinary, or node, which ranks on the same node share",
+          one_of({"ordinary", "node"})};
+}
+
 bool Benchmark::run() {
+  Case content = describe_storage();
   const Jobs all = jobs();
   const std::size_t steps = all.size() * static_cast<std::size_t>(rounds());
   if (world_rank() == 0) bar_ = observe::ProgressBar({.title = "measuring", .total = steps});
   for (const auto& job : all) job();
   bar_ = observe::ProgressBar();
   if (world_rank() == 0) tools::print_table(rows_);
-  Case content = {{"cases", rows_}};
+  content["cases"] = rows_;
   content.update(summary());
   const std::optional<std::uint64_t> copies = single_copy_calls();
   Case& all_copies = content["single_copy_calls"];
@@ -50,6 +58,18 @@ bool Benchmark::run() {
                 copies ? all_copies.dump().c_str() : "unknown");
   if (world_rank() == 0) tools::write_json(json_, content);
   return std::ranges::all_of(rows_, [](const Case& row) { return row["verified"].get<bool>(); });
+}
+
+/// Says which memory the arrays of all ranks have, for the file as well.
+Case Benchmark::describe_storage() const {
+  if (storage_.empty()) return Case::object();
+  const bool is_shared = storage() == Storage::node &&
+                         on_all_ranks(node_array<std::byte>(MPI_COMM_WORLD, 1).is_shared());
+  const bool is_refused = storage() == Storage::node && !is_shared;
+  if (world_rank() == 0)
+    std::printf("storage: %s%s\n", storage_.c_str(),
+                is_refused ? ", which is ordinary memory here" : "");
+  return {{"storage", storage_}, {"storage_is_shared", is_shared}};
 }
 
 Case Benchmark::counted(const std::vector<Case>& schedules) {
@@ -94,6 +114,7 @@ Report Benchmark::compare(Case setting, std::vector<Series> all) {
   setting["peak_extra_bytes"] = report.peak_extra_bytes;
   setting["extra_bytes_bound"] = report.extra_bytes_bound;
   setting["messages"] = report.messages;
+  if (!storage_.empty()) setting["blocks_pulled"] = report.blocks_pulled;
   setting["local_copies"] = report.local_copies;
   setting["verified"] = std::ranges::all_of(all, &Series::verified);
   rows_.push_back(std::move(setting));

@@ -91,6 +91,8 @@ class Benchmark {
   /// For methods that move blocks.
   static Option method_option(std::vector<std::string>& methods);
   Option sharing_flag();
+  /// For benchmarks that make their arrays with storage().
+  Option storage_option();
 
   /// Each adds rows. Collective, as are they.
   virtual Jobs jobs() = 0;
@@ -124,6 +126,9 @@ class Benchmark {
     options.budget_bytes = parse_bytes(memory_);
     options.share_memory = share_memory_;
   }
+  [[nodiscard]] Storage storage() const {
+    return storage_ == "node" ? Storage::node : Storage::ordinary;
+  }
   template <class AnyOptions>
   [[nodiscard]] AnyOptions common_options() const {
     AnyOptions options;
@@ -133,6 +138,7 @@ class Benchmark {
 
   std::string memory_ = "4M";
   bool share_memory_ = true;
+  std::string storage_;  ///< empty where there is no choice
   int repeat_;
   std::vector<Option> own_options_;  ///< beyond --repeat and --json
   std::vector<Case> rows_;
@@ -140,6 +146,7 @@ class Benchmark {
  private:
   /// @param all  The peer with its buffers at hand and without, and Valet.
   Report compare(Case setting, std::vector<Series> all);
+  [[nodiscard]] Case describe_storage() const;
 
   std::string json_;
   observe::ProgressBar bar_;

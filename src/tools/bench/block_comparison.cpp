@@ -96,14 +96,15 @@ void require_room_for_address(std::size_t block_bytes) {
     refuse("--block-bytes must be at least 8: a block holds its address");
 }
 
-BlockComparison::BlockComparison(Map map, const std::vector<std::size_t>& field_bytes)
+BlockComparison::BlockComparison(Map map, const std::vector<std::size_t>& field_bytes,
+                                 Storage storage)
     : map_(std::move(map)),
       block_bytes_(std::accumulate(field_bytes.begin(), field_bytes.end(), std::size_t{0})),
-      memory_(allocate(map_.slots * block_bytes_)),
+      memory_(map_.slots * block_bytes_, storage),
       addresses_(addresses_of(map_)),
       ranks_(ranks_of(addresses_)),
-      peer_(ranks_, block_bytes_, memory_.get()) {
-  std::byte* next = memory_.get();
+      peer_(ranks_, block_bytes_, memory_.data()) {
+  std::byte* next = memory_.data();
   for (const std::size_t bytes : field_bytes) {
     fields_.push_back({next, bytes});
     next += bytes * map_.slots;
@@ -132,7 +133,7 @@ Outcome BlockComparison::run(const std::function<Moved()>& move) {
 
 std::function<Outcome()> BlockComparison::migration(const Options& options, Places places) {
   return [=, this] {
-    const BlockStorage storage{valet::field(memory_.get(), map_.slots, block_bytes_)};
+    const BlockStorage storage{valet::field(memory_.data(), map_.slots, block_bytes_)};
     return run([&]() -> Moved {
       return {places == Places::slots
                   ? migrate(MPI_COMM_WORLD, storage, blocks(), addresses_, options)

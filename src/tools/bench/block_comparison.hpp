@@ -63,7 +63,8 @@ class BlockComparison {
   };
 
   /// @param field_bytes  Bytes of a block in each of the arrays that blocks stand in.
-  BlockComparison(Map map, const std::vector<std::size_t>& field_bytes);
+  BlockComparison(Map map, const std::vector<std::size_t>& field_bytes,
+                  Storage storage = Storage::ordinary);
 
   [[nodiscard]] std::byte* field(std::size_t number) const { return fields_[number].memory; }
   [[nodiscard]] std::uint64_t blocks() const { return ranks_.size(); }
@@ -90,7 +91,7 @@ class BlockComparison {
 
   Map map_;
   std::uint64_t block_bytes_;
-  Bytes memory_;
+  Array<> memory_;
   std::vector<Field> fields_;
   std::vector<Address> addresses_;
   std::vector<int> ranks_;

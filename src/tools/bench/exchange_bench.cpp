@@ -23,6 +23,7 @@ class ExchangeBenchmark final : public Benchmark {
         {"--order", &orders_,
          "orders of blocks after a map to ranks (comma-separated): any, fill, stable"},
         sharing_flag(),
+        storage_option(),
         {"--trace", &trace_,
          "write a trace of every migration to this file, for ui.perfetto.dev; the last one is "
          "kept"}};
@@ -40,7 +41,8 @@ class ExchangeBenchmark final : public Benchmark {
     options.method = parse_method(method);
     options.order = parse_order(order);
     options.trace = trace_;
-    BlockComparison blocks(make_map(parse_pattern(pattern), slots_, free_), {block_bytes_});
+    BlockComparison blocks(make_map(parse_pattern(pattern), slots_, free_), {block_bytes_},
+                           storage());
     compare({{"pattern", pattern},
              {"method", method},
              {"map", map_},

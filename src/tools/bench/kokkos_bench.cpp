@@ -42,7 +42,8 @@ class KokkosBenchmark final : public Benchmark {
         memory_option(),
         method_option(methods_),
         {"--order", &order_, "order of particles after the migration: any, fill or stable",
-         one_of({"any", "fill", "stable"})}};
+         one_of({"any", "fill", "stable"})},
+        storage_option()};
   }
 
  private:
@@ -56,7 +57,7 @@ class KokkosBenchmark final : public Benchmark {
     options.method = parse_method(method);
     options.order = parse_order(order_);
     BlockComparison blocks(make_particle_map(particles_, leave_),
-                           {vector_bytes, vector_bytes, sizeof(std::uint64_t)});
+                           {vector_bytes, vector_bytes, sizeof(std::uint64_t)}, storage());
     const View<double* [3]> position(reinterpret_cast<double*>(blocks.field(0)), particles_);
     const View<double* [3]> velocity(reinterpret_cast<double*>(blocks.field(1)), particles_);
     const View<std::uint64_t*> id(reinterpret_cast<std::uint64_t*>(blocks.field(2)), particles_);

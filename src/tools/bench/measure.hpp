@@ -5,6 +5,7 @@
 /// blocks, and MPI_Alltoallv, the usual peer.
 
 #include <valet/mpi.hpp>
+#include <valet/node_array.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -107,6 +108,27 @@ struct Deallocate {
 /// nor for a distance between two buffers that memcpy is slow at.
 using Bytes = std::unique_ptr<std::byte, Deallocate>;
 [[nodiscard]] Bytes allocate(std::uint64_t bytes);
+
+/// Where arrays that Valet moves blocks in lie: in whole pages of the rank, or of the node.
+enum class Storage { ordinary, node };
+
+/// Such an array. Not initialised; entries stay where they are when it is moved.
+template <class T = std::byte>
+class Array : public std::span<T> {
+ public:
+  /// Collective over MPI_COMM_WORLD.
+  Array(std::uint64_t n, Storage storage) {
+    if (storage == Storage::node)
+      node_ = node_array<T>(MPI_COMM_WORLD, n);
+    else
+      ordinary_ = allocate(n * sizeof(T));
+    std::span<T>::operator=({ordinary_ ? reinterpret_cast<T*>(ordinary_.get()) : node_.data(), n});
+  }
+
+ private:
+  Bytes ordinary_;
+  NodeArray<T> node_;
+};
 
 /// What MPI_Alltoallv is told of one side: how much for each rank, and where it begins.
 struct Counts {

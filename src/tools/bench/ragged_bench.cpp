@@ -26,7 +26,8 @@ class RaggedBenchmark final : public Benchmark {
          one_of({"1", "2", "4", "8", "16", "32", "64"})},
         memory_option(),
         method_option(methods_),
-        sharing_flag()};
+        sharing_flag(),
+        storage_option()};
   }
 
  private:
@@ -41,9 +42,10 @@ class RaggedBenchmark final : public Benchmark {
     auto options = common_options<Options>();
     options.method = parse_method(method);
     const RaggedBlocks blocks(lengths, bytes, alignment_);
-    const Bytes arena = allocate(bytes);
-    blocks.fill(arena.get());
-    RaggedAlltoallv peer(blocks, arena.get());
+    const Array<> memory(bytes, storage());
+    std::byte* const arena = memory.data();
+    blocks.fill(arena);
+    RaggedAlltoallv peer(blocks, arena);
     compare(
         {{"lengths", lengths},
          {"method", method},
@@ -52,7 +54,7 @@ class RaggedBenchmark final : public Benchmark {
          {"blocks", blocks.lengths().size()},
          {"alignment", alignment_},
          {"memory", options.budget_bytes}},
-        [&] { return migration(blocks, arena.get(), options); }, peer);
+        [&] { return migration(blocks, arena, options); }, peer);
   }
 
   /// The blocks are back where they were, for whoever comes next.

@@ -48,17 +48,19 @@ double chance(std::uint64_t id, std::uint64_t n) {
 class ParticleCloud {
  public:
   /// @param particles  On each rank at the beginning.
-  ParticleCloud(Distribution distribution, std::uint64_t particles)
-      : distribution_(distribution), each_(particles) {
-    // Work that is as uneven as a front's gives some ranks many particles.
-    const double slots_over_mean = distribution == Distribution::moving_front ? 1.9 : 1.15;
-    const auto slots =
-        static_cast<std::size_t>(slots_over_mean * static_cast<double>(particles)) + 16;
-    place_.resize(3 * slots);
-    velocity_.resize(3 * slots);
-    id_.resize(slots);
-    work_.resize(slots);
-    mass_.resize(slots);
+  ParticleCloud(Distribution distribution, std::uint64_t particles, Storage storage)
+      : distribution_(distribution),
+        each_(particles),
+        id_(slots_for(distribution, particles), storage),
+        place_(3 * slots(), storage),
+        velocity_(3 * slots(), storage),
+        work_(slots(), storage),
+        mass_(slots(), storage) {
+    // Touched now: pages that appear later would look like growth.
+    std::ranges::fill(id_, 0);
+    for (const std::span<double> all :
+         std::array<std::span<double>, 4>{place_, velocity_, work_, mass_})
+      std::ranges::fill(all, 0);
   }
 
   /// Puts all particles where they begin: at random, but for a front, which finds them in slabs.
@@ -116,6 +118,12 @@ class ParticleCloud {
   std::uint64_t count = 0;
 
  private:
+  static std::uint64_t slots_for(Distribution distribution, std::uint64_t particles) {
+    // Work that is as uneven as a front's gives some ranks many particles.
+    const double slots_over_mean = distribution == Distribution::moving_front ? 1.9 : 1.15;
+    return static_cast<std::uint64_t>(slots_over_mean * static_cast<double>(particles)) + 16;
+  }
+
   [[nodiscard]] std::uint64_t first_id() const {
     return static_cast<std::uint64_t>(world_rank()) * each_;
   }
@@ -147,9 +155,8 @@ class ParticleCloud {
 
   Distribution distribution_;
   std::uint64_t each_;
-  std::vector<double> place_, velocity_;
-  std::vector<std::uint64_t> id_;
-  std::vector<double> work_, mass_;
+  Array<std::uint64_t> id_;
+  Array<double> place_, velocity_, work_, mass_;
 };
 
 /// One way to rebalance, and what it came to.
@@ -274,7 +281,8 @@ class RebalanceBenchmark final : public Benchmark {
          "parts of the partition in which cut pairs of neighbours are counted; at least one per "
          "rank",
          positive()},
-        memory_option()};
+        memory_option(),
+        storage_option()};
   }
 
  private:
@@ -322,7 +330,8 @@ class RebalanceBenchmark final : public Benchmark {
   [[nodiscard]] int all_parts() const { return std::max(parts_, world_size()); }
 
   void measure(const std::string& distribution, const std::string& method) {
-    ParticleCloud cloud(detail::value_of(distributions, "distribution", distribution), particles_);
+    ParticleCloud cloud(detail::value_of(distributions, "distribution", distribution), particles_,
+                        storage());
     RebalancerOptions options;
     options.method = method;
     set_common(options.migration);
@@ -353,7 +362,8 @@ class RebalanceBenchmark final : public Benchmark {
                   {"memory", ways[w].options.migration.budget_bytes},
                   {"seconds_median", seconds},
                   {"ratio_uncoarsened", seconds / median(all[1].seconds)},
-                  {"ratio_rebalancer", seconds / median(all[0].seconds)}};
+                  {"ratio_rebalancer", seconds / median(all[0].seconds)},
+                  {"blocks_pulled", sum_of_ranks(ways[w].result.report.blocks_pulled)}};
       const bool verified = add_growth(row, cloud, ways[w]) && all[w].verified;
       row.update({{"imbalance_after", ways[w].result.after.weight},
                   {"parts", all_parts()},

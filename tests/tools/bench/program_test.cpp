@@ -186,6 +186,37 @@ TEST(SizesBench, RefusesBadInput) {
   expect_refused(2, "sizes --block-bytes 4", "--block-bytes must be at least 8");
 }
 
+TEST(NodeStorage, IsNamedAndTakesBlocksWithoutMessages) {
+  std::vector<std::string> benchmarks{"exchange --pattern ring --blocks 100 --block-bytes 4096",
+                                      "ragged --lengths large --bytes 8M --method stream",
+                                      "alltoall --case 1 --method stream --any-order --bytes 4M"};
+#ifdef VALET_BENCH_KOKKOS
+  benchmarks.emplace_back("kokkos --particles 20000 --leave 1");
+#endif
+#ifdef VALET_BENCH_ZOLTAN
+  benchmarks.emplace_back("rebalance --distribution uniform --method RCB --particles 2000");
+#endif
+  for (const std::string& benchmark : benchmarks)
+    for (const std::string storage : {"node", "ordinary"}) {
+      const Json document = document_of(2, benchmark + " --repeat 1 --storage " + storage);
+      EXPECT_EQ(document.at("storage"), storage);
+      EXPECT_EQ(document.at("storage_is_shared"), storage == "node");
+      std::uint64_t pulled = 0;
+      for (const Json& one : document.at("cases")) {
+        pulled += one.at("blocks_pulled").get<std::uint64_t>();
+        EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+      }
+      // What leaves a rank for its new part are stretches that may be short: then it is packed.
+      if (storage == "ordinary" || !benchmark.starts_with("rebalance")) {
+        EXPECT_EQ(pulled > 0, storage == "node") << document;
+      }
+    }
+  const ProgramRun outcome = run(2, "exchange --blocks 10 --repeat 1 --storage node");
+  expect_words(outcome.text, {"storage: node\n", "blocks_pulled"});
+  expect_refused(2, "ragged --storage device",
+                 "--storage: unknown value 'device'; known: ordinary, node");
+}
+
 #ifdef VALET_BENCH_KOKKOS
 TEST(KokkosBench, ParticlesLeave) {
   expect_comparisons(document_of(3,
