@@ -133,14 +133,15 @@ void Flow::sweep(const Patches& patches, int variable, int axis) const {
 }
 
 void Flow::react(const Patches& patches) const {
-  const Patches self = patches;
+  const std::array<Patches::Cells, variables> cells = patches.cells;
+  const auto work = patches.work;
   const int substeps = options_.substeps;
   const double speed = reaction_per_cell * largest_speed() / finest_length_;
   const double time_step = time_step_;
   for_each_patch("amr::react", patches, [=](std::size_t slot) {
     int reacting = 0;
     for (int c = 0; c < patch_cells; ++c) {
-      double& p = self.cells[phase](slot, c);
+      double& p = cells[phase](slot, c);
       if (p < front_edge || p > 1 - front_edge) continue;
       ++reacting;
       const double step = time_step / substeps;
@@ -148,13 +149,13 @@ void Flow::react(const Patches& patches) const {
         const double rate = p * (1 - p);
         p += step * speed * rate * (p - 0.5);
         for (std::size_t v = first_species; v < variables; ++v) {
-          double& species = self.cells[v](slot, c);
+          double& species = cells[v](slot, c);
           species += step * (rate - static_cast<double>(v) * species);
         }
       }
     }
     // One for the sweeps, and a sixteenth of that for a substep in the whole patch.
-    self.work(slot) = 1 + reacting * substeps / (16.0 * patch_cells);
+    work(slot) = 1 + reacting * substeps / (16.0 * patch_cells);
   });
 }
 

@@ -83,6 +83,9 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
       ->type_name("NAME")
       ->capture_default_str();
   example::add_memory(app, texts.memory);
+  app.add_flag("--node-storage", options.node_storage,
+               "keep the patches in memory that the ranks of a node share, which\n--headroom does "
+               "not count");
   example::add_bytes(
       app, "--headroom", texts.headroom,
       "limit on the growth of the data of a rank once it has its first patches, enforced\n"

@@ -29,6 +29,7 @@ struct Options {
       0;  ///< data that a rank may take over what it has at first; 0: any
   FlowOptions flow;
   bool compare = false;
+  bool node_storage = false;  ///< patches are in memory that ranks of a node share
   bool vtk = true;
   bool quiet = false;
   std::string output = ".";

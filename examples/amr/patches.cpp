@@ -21,14 +21,19 @@ std::uint64_t scramble(std::uint64_t x) {
   return x ^ (x >> 31U);
 }
 
-/// Kokkos throws an exception of its own when memory is short.
-template <class View>
-View allocated(const std::string& label, std::uint64_t slots) {
+/// Kokkos and Valet throw exceptions of their own when memory is short.
+template <class Make>
+auto or_bad_alloc(Make&& make) {
   try {
-    return View("amr::" + label, slots);
+    return make();
   } catch (const std::runtime_error&) {
     throw std::bad_alloc();
   }
+}
+
+template <class View>
+View allocated(const std::string& label, std::uint64_t slots) {
+  return or_bad_alloc([&] { return View("amr::" + label, slots); });
 }
 
 template <class View>
@@ -42,20 +47,36 @@ void grow_view(View& view, const std::string& label, std::uint64_t slots) {
   view = larger;
 }
 
+/// The same in memory of the node, which grows where it is.
+template <class View>
+void grow_view(View& view, valet::NodeArray<double>& memory, std::uint64_t slots) {
+  using Value = typename View::value_type;
+  static_assert(sizeof(Value) == sizeof(double));
+  const std::size_t values = View::rank == 1 ? slots : slots * patch_cells;
+  or_bad_alloc([&] { memory.resize(values); });
+  view = View(reinterpret_cast<Value*>(memory.data()), slots);
+}
+
 std::string cells_label(std::size_t variable) { return "cells_" + std::to_string(variable); }
 
 }  // namespace
 
-Patches::Patches(std::uint64_t slots)
-    : key(allocated<decltype(key)>("key", slots)),
-      work(allocated<decltype(work)>("work", slots)),
-      inflow(allocated<Layers>("inflow", slots)),
-      occupied(slots, 0) {
-  for (std::size_t v = 0; v < cells.size(); ++v) cells[v] = allocated<Cells>(cells_label(v), slots);
+Patches::Patches(std::uint64_t slots, MPI_Comm node_of) {
+  // All ranks or none: one that has no memory later is alone with that.
+  if (node_of != MPI_COMM_NULL)
+    for (std::size_t k = 0; k < cells.size() + 2; ++k)
+      node.push_back(or_bad_alloc([&] { return valet::node_array<double>(node_of, 0); }));
+  grow(slots);
 }
 
 std::uint64_t Patches::count() const {
   return static_cast<std::uint64_t>(std::count(occupied.begin(), occupied.end(), 1));
+}
+
+std::uint64_t Patches::shared_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& memory : node) bytes += memory.is_shared() ? memory.size() * sizeof(double) : 0;
+  return bytes;
 }
 
 void Patches::grow(std::uint64_t slots) {
@@ -65,9 +86,16 @@ void Patches::grow(std::uint64_t slots) {
     inflow = Layers();  // it holds nothing between steps
     inflow = allocated<Layers>("inflow", slots);
   }
-  for (std::size_t v = 0; v < cells.size(); ++v) grow_view(cells[v], cells_label(v), slots);
-  grow_view(work, "work", slots);
-  grow_view(key, "key", slots);
+  std::size_t next = 0;
+  const auto grow_next = [&](auto& view, const std::string& label) {
+    if (node.empty())
+      grow_view(view, label, slots);
+    else
+      grow_view(view, node[next++], slots);
+  };
+  for (std::size_t v = 0; v < cells.size(); ++v) grow_next(cells[v], cells_label(v));
+  grow_next(work, "work");
+  grow_next(key, "key");
   occupied.resize(slots, 0);
 }
 

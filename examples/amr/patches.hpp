@@ -6,6 +6,7 @@
 #include "exact_sum.hpp"
 #include "mesh.hpp"
 #include <valet/block_storage.hpp>
+#include <valet/node_array.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <mpi.h>
@@ -52,12 +53,19 @@ struct Patches {
       variables * patch_cells * sizeof(double) + sizeof(LeafKey) + sizeof(double);
   static constexpr std::size_t slot_bytes = block_bytes + layer_cells * sizeof(double) + 1;
 
+  /// Memory of the Views that migrate, if ranks of a node share it: cells, work and key.
+  std::vector<valet::NodeArray<double>> node;
+
   Patches() = default;
+  /// @param node_of  Ranks that share memory where they are on one node, then collective; none for
+  ///                 ordinary Views.
   /// @throws std::bad_alloc.
-  explicit Patches(std::uint64_t slots);
+  explicit Patches(std::uint64_t slots, MPI_Comm node_of = MPI_COMM_NULL);
 
   [[nodiscard]] std::uint64_t slots() const { return key.extent(0); }
   [[nodiscard]] std::uint64_t count() const;
+  /// Bytes of the Views that the system lets others read.
+  [[nodiscard]] std::uint64_t shared_bytes() const;
   /// At least so many slots, the patches where they were. @throws std::bad_alloc; the patches are
   /// as they were.
   void grow(std::uint64_t slots);

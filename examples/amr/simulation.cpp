@@ -67,7 +67,8 @@ void Simulation::make_first_patches() {
   const std::uint64_t bytes = slots * Patches::slot_bytes;
   bool refused = false;
   try {
-    patches_ = Patches(slots);
+    patches_ = Patches(slots, options_.node_storage ? communicator_ : MPI_COMM_NULL);
+    log_.shares(patches_.shared_bytes());
   } catch (const std::bad_alloc&) {
     refused = true;
   }
@@ -113,6 +114,9 @@ void Simulation::limit_memory() {
 
 void Simulation::run() {
   limit_memory();
+  if (options_.node_storage)
+    output_.note_node_storage(
+        std::ranges::all_of(patches_.node, [](const auto& memory) { return memory.is_shared(); }));
   output_.head(mesh_.size(), patches_.slots());
   const Totals start = patches_.totals(communicator_);
   write_vtk(0);
@@ -233,6 +237,7 @@ void Simulation::grow(std::uint64_t needed) {
   bool refused = false;
   try {
     if (needed > patches_.slots()) patches_.grow(needed + needed / 50);
+    log_.shares(patches_.shared_bytes());
   } catch (const std::bad_alloc&) {
     refused = true;
   }
@@ -340,7 +345,9 @@ void Simulation::report(const Totals& start, const Totals& end) {
   if (largest_ratio_ > 0)
     std::printf("Largest resident peak in a migration: %.3f times the resident size before.\n",
                 largest_ratio_);
-  else
+  if (largest_ratio_ > 0 && options_.node_storage)
+    std::printf("It counts what the rank has read of the memory of other ranks of its node.\n");
+  if (largest_ratio_ <= 0)
     std::printf("This system does not report resident peaks (/proc/self/clear_refs).\n");
   if (comparisons_.empty()) return;
   const auto median_ratio = [this](double Comparison::*peer) {

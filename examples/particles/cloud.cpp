@@ -74,6 +74,13 @@ Cloud::Cloud(std::uint64_t slots)
       work("particles::work", slots),
       mass("particles::mass", slots) {}
 
+Cloud::Cloud(std::uint64_t slots, double* memory)
+    : position(memory, slots),
+      velocity(memory + 3 * slots, slots),
+      id(reinterpret_cast<std::uint64_t*>(memory + 6 * slots), slots),
+      work(memory + 7 * slots, slots),
+      mass(memory + 8 * slots, slots) {}
+
 void Cloud::fill(std::uint64_t first_id, std::uint64_t particles) {
   const Cloud self = *this;
   Kokkos::parallel_for(

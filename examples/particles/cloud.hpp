@@ -38,6 +38,8 @@ struct Cloud {
   static constexpr std::size_t bytes_each = 9 * sizeof(double);
 
   explicit Cloud(std::uint64_t slots);
+  /// In memory for that many, aligned for double, that outlives it: an array after the other.
+  Cloud(std::uint64_t slots, double* memory);
   [[nodiscard]] std::uint64_t slots() const { return id.extent(0); }
 
   /// Puts particles first_id, first_id + 1, ... where their ids say: spread over the whole box.

@@ -41,9 +41,11 @@ constexpr std::uint64_t sampled_owners = 12000;
 /// the others waiting for ever, so the job is ended after a while.
 class DataLimit {
  public:
-  /// @param headroom  Over what the process has now; 0 for no limit.
-  explicit DataLimit(double headroom)
-      : headroom_bytes_(static_cast<std::uint64_t>(headroom * static_cast<double>(data_bytes()))) {
+  /// @param headroom      Over what the process has now; 0 for no limit.
+  /// @param shared_bytes  Of that, what the system does not call data.
+  DataLimit(double headroom, std::uint64_t shared_bytes)
+      : headroom_bytes_(static_cast<std::uint64_t>(
+            headroom * static_cast<double>(data_bytes() + shared_bytes))) {
     constexpr unsigned most_seconds = 60;
     if (headroom_bytes_ == 0) return;
     limit_data(data_bytes() + headroom_bytes_);
@@ -69,10 +71,11 @@ class Simulation {
         options_(options),
         rank_(rank_of(communicator)),
         size_(size_of(communicator)),
-        cloud_(slots_of(options, size_)),
+        cloud_(make_cloud(slots_of(options, size_))),
         output_(communicator, options),
         rebalancer_(communicator, rebalancer_options(options)),
         packed_(communicator) {
+    log_.shares(shared_bytes());
     const auto ranks = static_cast<std::uint64_t>(size_);
     const auto rank = static_cast<std::uint64_t>(rank_);
     const std::uint64_t each = options.particles / ranks;
@@ -85,6 +88,7 @@ class Simulation {
   /// Collective. @throws Lost.
   void run() {
     const Checksum start = cloud_.checksum(communicator_);
+    if (options_.node_storage) output_.note_node_storage(memory_.is_shared());
     output_.head(cloud_.slots());
     for (int step = 0; step <= options_.steps; ++step) {
       if (step % options_.every == 0) rebalance(step);
@@ -96,6 +100,14 @@ class Simulation {
   }
 
  private:
+  Cloud make_cloud(std::uint64_t slots) {
+    if (!options_.node_storage) return Cloud(slots);
+    memory_ = valet::node_array<double>(communicator_, slots * Cloud::bytes_each / sizeof(double));
+    return {slots, memory_.data()};
+  }
+  [[nodiscard]] std::uint64_t shared_bytes() const {
+    return memory_.is_shared() ? memory_.size() * sizeof(double) : 0;
+  }
   static std::uint64_t slots_of(const Options& options, int ranks) {
     const double mean = static_cast<double>(options.particles) / ranks;
     // One more, because particles do not come in fractions.
@@ -155,7 +167,7 @@ class Simulation {
     const double imbalance_before = cloud_.imbalance(communicator_);
     log_.enter(Phase::partition, step);
     std::string balanced_by;
-    std::optional<DataLimit> limit(options_.headroom);
+    std::optional<DataLimit> limit(std::in_place, options_.headroom, shared_bytes());
     const std::uint64_t headroom_bytes = limit->headroom_bytes();
     const valet::zoltan::RebalanceResult result = balance(balanced_by);
     limit.reset();
@@ -232,6 +244,7 @@ class Simulation {
   const Options& options_;
   int rank_;
   int size_;
+  valet::NodeArray<double> memory_;  ///< of the particles, where ranks of a node share it
   Cloud cloud_;
   Output output_;
   valet::zoltan::Rebalancer rebalancer_;

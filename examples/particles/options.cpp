@@ -4,6 +4,9 @@
 #include "support/command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <Kokkos_Core.hpp>
+
+#include <type_traits>
 
 namespace particles {
 
@@ -47,9 +50,18 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       "limit on the growth of the data of a rank during a rebalance, as a fraction of\n"
       "its data before; enforced by the operating system; 0: no limit",
       "FRACTION");
+  app.add_flag("--node-storage", options.node_storage,
+               "keep the particles in memory that the ranks of a node share");
   app.add_flag("--verify", options.migration.verify, "also let Valet compare end-to-end checksums");
   example::add_output(app, options.output, options.quiet);
-  if (const auto exit_code = example::parse(app, argc, argv, prints, "particles", [] {}))
+  const auto check = [&] {
+    using Space = Kokkos::DefaultExecutionSpace::memory_space;
+    if (options.node_storage && !std::is_same_v<Space, Kokkos::HostSpace>)
+      throw CLI::ValidationError("--node-storage",
+                                 "the particles are in the memory of a device, "
+                                 "which ranks of a node do not share");
+  };
+  if (const auto exit_code = example::parse(app, argc, argv, prints, "particles", check))
     return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(memory);
   options.migration.order = valet::parse_order(order);

@@ -18,7 +18,8 @@ struct Options {
   double contrast = 3;
   std::string exchange = "in-place";  ///< or packed: by Zoltan_Migrate, with packed buffers
   std::uint64_t granularity = 0;      ///< most particles in a cell; 0: as Valet chooses
-  double headroom = 0;  ///< data that a rebalance may take, over what a rank has; 0: any
+  double headroom = 0;        ///< data that a rebalance may take, over what a rank has; 0: any
+  bool node_storage = false;  ///< particles are in memory that ranks of a node share
   bool quiet = false;
   std::string output = ".";
   valet::Options migration;

@@ -43,6 +43,13 @@ void CsvOutput::note(const std::string& line) const {
   std::fflush(stdout);
 }
 
+void CsvOutput::note_node_storage(bool is_shared) const {
+  int all_share = is_shared ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &all_share, 1, MPI_INT, MPI_MIN, communicator_);
+  note(all_share != 0 ? "node storage: the ranks of a node share the arrays"
+                      : "node storage: there is no memory to share, so the arrays are ordinary");
+}
+
 void CsvOutput::memory(const std::vector<MemorySample>& samples) {
   struct Ranked {
     MemorySample sample;

@@ -29,6 +29,8 @@ class CsvOutput {
 
   /// A line on the screen. Local; only rank 0 prints.
   void note(const std::string& line) const;
+  /// Says whether the system lets the ranks of a node share the arrays. Collective.
+  void note_node_storage(bool is_shared) const;
   /// memory.csv: the samples of all ranks. Collective.
   void memory(const std::vector<MemorySample>& samples);
   /// Collective. @throws OutputError on all ranks when something was not written.

@@ -59,6 +59,7 @@ MemorySample MemoryLog::sample() const {
   now.phase = phase_.load();
   now.step = step_.load();
   read_memory(now);
+  now.data_bytes += shared_bytes_;
   return now;
 }
 

@@ -20,7 +20,7 @@ enum class Phase : int { simulate, partition, migrate };
 struct MemorySample {
   double seconds = 0;
   std::uint64_t resident_bytes = 0;
-  std::uint64_t data_bytes = 0;  ///< private and writable, resident or not
+  std::uint64_t data_bytes = 0;  ///< private and writable, resident or not, and what it shares
   Phase phase = Phase::simulate;
   int step = 0;
 };
@@ -38,6 +38,8 @@ class MemoryLog {
   void enter(Phase phase, int step);
   /// Notes afterwards that what was called partition was the migration in this span.
   void was_migrating(double from_seconds, double to_seconds);
+  /// Counts arrays of this process that the system does not call data, as others can read them.
+  void shares(std::uint64_t bytes) { shared_bytes_ = bytes; }
   [[nodiscard]] double seconds() const;
 
   /// Ends the watch and gives what it saw, ordered by time.
@@ -53,6 +55,7 @@ class MemoryLog {
   std::atomic<Phase> phase_{Phase::simulate};
   std::atomic<int> step_{0};
   std::atomic<bool> ends_{false};
+  std::atomic<std::uint64_t> shared_bytes_{0};
   std::vector<MemorySample> entered_;
   std::vector<MemorySample> watched_;
   std::vector<std::pair<double, double>> migrations_;
