@@ -71,11 +71,15 @@ enum class PageOrder {
 };
 
 /// Whether others can take the pages of this rank from its memory, without messages. Local.
-[[nodiscard]] inline bool can_be_taken(const plan::State& state, const void* data,
-                                       std::uint64_t bytes) {
+/// @param budget_bytes  What pages are moved with.
+[[nodiscard]] inline bool can_be_taken(const plan::State& state, std::uint64_t budget_bytes,
+                                       const void* data, std::uint64_t bytes) {
+  // Room for all that waits in Order::any (schedule/grains.hpp). Without it pages go as messages.
+  constexpr std::uint64_t least_budget_bytes = std::uint64_t{2} << 20;
   const mpi::Channel& channel = state.channel;
   const Method method = state.options.method;
-  return state.options.share_memory && (method == Method::stream || method == Method::automatic) &&
+  return state.options.share_memory && budget_bytes >= least_budget_bytes &&
+         (method == Method::stream || method == Method::automatic) &&
          channel.node_ranks().size() == static_cast<std::size_t>(channel.size()) &&
          (bytes == 0 || storage::find_in_segments(static_cast<const std::byte*>(data)));
 }

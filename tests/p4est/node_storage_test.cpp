@@ -20,8 +20,7 @@ void expect_taken(const Bytes& before, const Bytes& expected, Move&& move) {
   expect_within_bound(report);
 }
 
-class P4estNodeStorage : public ::testing::Test {
- protected:
+struct P4estNodeStorage : ::testing::Test {
   P4estNodeStorage() {
     for (std::size_t r = 1; r + 1 < dest.size(); ++r) dest[r] -= 3000;
   }

@@ -34,7 +34,8 @@ struct NodeLine {
     }
   }
   static double place_of(std::uint64_t id) {
-    return static_cast<double>(id % each) + 0.1 * static_cast<double>(id / each);
+    const std::uint64_t owner = id / each;
+    return static_cast<double>(id % each) + 0.1 * static_cast<double>(owner);
   }
   /// All are somewhere, whole; all that have changed their rank were taken.
   void expect_taken(const Report& report) const {

@@ -146,7 +146,7 @@ class Alltoall {
         [&] {
           suit_page();
           mine_.at_once = suits_at_once();
-          mine_.takes = pages::can_be_taken(*state_, buffer_.data, limits_.buffer_bytes);
+          mine_.takes = pages::can_be_taken(*state_, budget_, buffer_.data, limits_.buffer_bytes);
         },
         "the system has no memory to move within the budget of ", budget_,
         " bytes; set a smaller budget");

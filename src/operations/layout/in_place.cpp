@@ -223,7 +223,7 @@ class InPlace : layout::LayoutCall {
       page_bytes_ = static_cast<std::size_t>(sizes().unit);
     const std::optional<Diagnostic> odd =
         detail::unless_out_of_memory([&] { return sort_pages(); }, layout::out_of_memory);
-    all_taken_ = pages::can_be_taken(state_, array.data, elements());
+    all_taken_ = pages::can_be_taken(state_, budget_, array.data, elements());
     mpi::Agreement agreement;
     agreement.least(all_taken_);
     agreement.enough(is_direct_ ? budget_at_once_ : needs_.enough(sizes().most_peers));
