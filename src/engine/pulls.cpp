@@ -107,7 +107,7 @@ void Pulls::disconnect() {
 /// In place: an execution that finds everything as it was allocates nothing.
 bool Pulls::describe(const StorageBackend& backend) {
   rows_.clear();
-  bool all = state_.options.share_memory && backend.reachable_by_host();
+  bool all = backend.reachable_by_host();
   const auto note = [&](std::byte* base, std::ptrdiff_t stride, std::size_t bytes) {
     const auto place = all ? storage::find_in_segments(base) : std::nullopt;
     all = place.has_value();

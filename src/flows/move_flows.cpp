@@ -235,7 +235,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
 }
 
 /// What is known before anything moves.
-Report describe(plan::State& state, bool some_storage_throws) {
+Report describe(const plan::State& state, bool some_storage_throws) {
   const plan::Flows& flows = state.flows;
   Report report;
   report.method = to_string(state.options.method);
@@ -256,8 +256,7 @@ Report describe(plan::State& state, bool some_storage_throws) {
   report.extra_bytes_bound =
       detail::promised_bytes(report.budget_bytes, report.neighbours, ranks, state.frame->traces()) +
       state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots;
-  if (const engine::Pulls* const pulls = executor_of(state).pulls())
-    report.extra_bytes_bound += pulls->bytes();
+  report.extra_bytes_bound += state.taking_bytes;
   if (state.options.verify && some_storage_throws)
     report.extra_bytes_bound += flows::PackCheck::bytes_for(report.block_bytes);
   report.plan_seconds = state.plan_seconds;
@@ -311,6 +310,7 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
       pulls->connect();
     else if (make_blocks)
       pulls->meet();
+    state.taking_bytes = pulls->bytes();
   }
   Report report = describe(state, all.may_throw);
   try {

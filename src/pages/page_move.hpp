@@ -78,7 +78,7 @@ enum class PageOrder {
   constexpr std::uint64_t least_budget_bytes = std::uint64_t{2} << 20;
   const mpi::Channel& channel = state.channel;
   const Method method = state.options.method;
-  return state.options.share_memory && budget_bytes >= least_budget_bytes &&
+  return budget_bytes >= least_budget_bytes &&
          (method == Method::stream || method == Method::automatic) &&
          channel.node_ranks().size() == static_cast<std::size_t>(channel.size()) &&
          (bytes == 0 || storage::find_in_segments(static_cast<const std::byte*>(data)));
@@ -146,7 +146,8 @@ class PageMove {
                                    origin_count_ > 0 ? page_bytes_ : 0);
   }
 
-  /// Moves the pages, in scratch of workspace_bytes() that has been taken. Collective.
+  /// Moves the pages, in scratch of workspace_bytes() that has been taken. Collective. The report's
+  /// bound is what taking pages adds to that of the caller.
   /// @param make_pages  Called when all ranks have agreed that nothing is wrong.
   Report run(const std::function<void()>& make_pages) {
     const BlockStorage pages = storage();
@@ -155,6 +156,7 @@ class PageMove {
       lent = state_.memory.scratch_beside(pages.backend().contiguous_data(),
                                           flows::workspace_bytes(state_));
     Report report = flows::move_flows(state_, pages.backend(), lent, make_pages);
+    report.extra_bytes_bound = state_.taking_bytes;
     const double start = mpi::now();
     if (origin_count_ > 0) {
       const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::copy,

@@ -113,7 +113,7 @@ JointShape shape_of(const plan::State& state) {
     return std::ranges::binary_search(here, flow.rank);
   };
   const bool is_idle = flows.outgoing.empty() && flows.incoming.empty();
-  joint.pulls = is_idle || (state.options.share_memory && state.blocks.in_node_memory && !alone &&
+  joint.pulls = is_idle || (state.blocks.in_node_memory && !alone &&
                             std::ranges::all_of(flows.outgoing, is_here));
   return joint;
 }

@@ -101,6 +101,7 @@ struct State {
   std::uint64_t periods = 0;   ///< Report::periods
 
   // What executions work with.
+  std::uint64_t taking_bytes = 0;  ///< what taking blocks without messages needs beside the budget
   storage::NodeMemory no_node{ledger};  ///< where `shares` is false
   std::shared_ptr<Executor> executor;   ///< what they reuse
 };

@@ -102,7 +102,7 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
           .blocks_sent = blocks_sent,
           .blocks_received = blocks_received,
           .may_share = options.share_memory,
-          .pulls = options.share_memory && blocks.in_node_memory};
+          .pulls = blocks.in_node_memory};
 }
 
 StreamSizes stream_sizes(const StreamLimits& limits) {

@@ -137,7 +137,8 @@ struct Options {
   /// Most bytes of a data message; 0 lets Valet choose from the budget and the block size.
   std::size_t message_bytes = 0;
   /// Ranks of a node move blocks through shared memory, half of the budget, instead of messages. If
-  /// the system does not let processes share memory, they use messages.
+  /// the system does not let processes share memory, they use messages. Blocks in arrays of
+  /// node_array() need neither.
   bool share_memory = true;
   /// The communicator keeps memory shared inside a node, scratch of up to 4 MiB, and buffers of
   /// all-to-all and layouts for the next plan or call, which counts them as its own: mapping memory

@@ -99,7 +99,7 @@ class Alltoall {
     report.blocks_before = before;
     report.blocks_after = after;
     report.budget_bytes = budget_;
-    report.extra_bytes_bound =
+    report.extra_bytes_bound +=
         detail::promised_bytes(budget_, report.neighbours, ranks, frame_.traces());
     return report;
   }

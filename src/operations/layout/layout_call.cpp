@@ -199,7 +199,7 @@ void LayoutCall::describe(Report& report) const {
   report.blocks_before = static_cast<std::uint64_t>(from.elements());
   report.blocks_after = static_cast<std::uint64_t>(to.elements());
   report.budget_bytes = options.budget_bytes;
-  report.extra_bytes_bound =
+  report.extra_bytes_bound +=
       detail::promised_bytes(options.budget_bytes, report.neighbours,
                              static_cast<std::uint64_t>(channel.size()), frame.traces());
 }

@@ -176,6 +176,7 @@ class Execution {
       report.messages += part.messages;
       report.credits += part.credits;
       report.blocks_pulled += part.blocks_pulled;
+      report.extra_bytes_bound += part.extra_bytes_bound;
       report.local_copies += part.local_copies;
       report.misplaced += part.misplaced;
       report.exchange_seconds += part.exchange_seconds;
