@@ -20,7 +20,8 @@ enum class NodeRanks { all, some, none };
 /// Runs of slots that go to one rank each: short blocks are taken straight from slots only there,
 /// and of much the first imports wait for the last holes.
 GlobalMap map_of_runs(std::mt19937_64& random, std::size_t block_bytes) {
-  constexpr std::size_t most_bytes = 1'500'000, most_blocks = 2000;
+  constexpr std::size_t most_blocks = 2000;
+  const std::size_t most_bytes = pick(random, 0, 3) == 0 ? 1'500'000 : 150'000;
   std::vector<std::vector<int>> to(static_cast<std::size_t>(size()));
   const std::uint64_t blocks = pick(random, 1, std::min(most_blocks, most_bytes / block_bytes));
   const std::uint64_t runs = pick(random, 1, 2 * to.size()), shift = pick(random, 0, to.size() - 1);
