@@ -8,9 +8,9 @@
 /// are answered in the order in which it gave them, so that one tag suffices. A sender that shares
 /// memory with the receiver writes into that memory, where the credit says, and sends an empty
 /// message. There is one blocking wait over all that is outstanding; only a rank whose blocks are
-/// taken straight from its slots (engine/pulls.hpp) looks at both, that memory and its requests, and
-/// sleeps in between. Where everything moves at once
-/// a meeting of all ranks takes the place of credits (engine/at_once.hpp).
+/// taken straight from its slots (engine/pulls.hpp) looks at both, that memory and its requests,
+/// and sleeps in between. Where everything moves at once a meeting of all ranks takes the place of
+/// credits (engine/at_once.hpp).
 ///
 /// What is sent and where it goes (sources and sinks), and which credit comes next (policies), is
 /// decided by a Participant.

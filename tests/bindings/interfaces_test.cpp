@@ -41,14 +41,13 @@ std::string header() {
 }
 
 std::string module() {
-  return std::regex_replace(content(VALET_MODULES "valet.f90") +
-                                content(VALET_MODULES "valet_ragged.f90") +
-                                content(VALET_MODULES "valet_custom.f90") +
-                                content(VALET_MODULES "valet_intersection.f90") +
-                                content(VALET_MODULES "valet_node.f90") +
-                                content(VALET_MODULES "valet_objects.f90") +
-                                content(VALET_ZOLTAN "src/fortran/valet_zoltan.f90"),
-                            std::regex("![^\n]*"), "");
+  return std::regex_replace(
+      content(VALET_MODULES "valet.f90") + content(VALET_MODULES "valet_ragged.f90") +
+          content(VALET_MODULES "valet_custom.f90") +
+          content(VALET_MODULES "valet_intersection.f90") +
+          content(VALET_MODULES "valet_node.f90") + content(VALET_MODULES "valet_objects.f90") +
+          content(VALET_ZOLTAN "src/fortran/valet_zoltan.f90"),
+      std::regex("![^\n]*"), "");
 }
 
 std::string kind_in_fortran(const std::string& type, bool is_pointer) {

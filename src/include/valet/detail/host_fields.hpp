@@ -34,8 +34,8 @@ class VALET_EXPORT HostFields : public StorageBackend {
   [[nodiscard]] bool reachable_by_mpi() const override { return true; }
   [[nodiscard]] std::size_t pieces_per_block() const override;
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
-  void visit_rows(const std::function<void(std::byte*, std::ptrdiff_t, std::size_t)>& visit)
-      const override;
+  void visit_rows(
+      const std::function<void(std::byte*, std::ptrdiff_t, std::size_t)>& visit) const override;
 
  protected:
   /// A row in which adjacent dimensions that are contiguous in memory have been merged: contiguous
