@@ -285,6 +285,7 @@ TEST(NodeArray, IsRefusedOnAllRanksWithTheSameError) {
   EXPECT_EQ(descriptors(), open_before) << "files are left open";
 }
 
+#ifndef __SANITIZE_ADDRESS__  // which needs terabytes of addresses
 TEST(NodeArray, LeavesAddressesToOthersWhereTheyAreLimited) {
   constexpr std::size_t n = 16 * mebibyte;
   const Limited limited(RLIMIT_AS, address_space() + 1024 * mebibyte);
@@ -294,6 +295,7 @@ TEST(NodeArray, LeavesAddressesToOthersWhereTheyAreLimited) {
   arrays.front().resize(2 * n);
   std::ranges::fill(arrays.front(), 'x');
 }
+#endif
 
 // What a peer sees is what the owner wrote, before and after it has grown.
 TEST(NodeArray, IsReadByTheRanksOfItsNode) {
