@@ -79,10 +79,10 @@ std::unique_ptr<NodeSegment> NodeSegment::create(std::size_t bytes) {
 
 bool NodeSegment::open_file() {
 #if defined(__linux__)
-  descriptor_ = memfd_create("node_array", MFD_CLOEXEC);
+  descriptor_ = FileDescriptor(memfd_create("node_array", MFD_CLOEXEC));
   struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) return false;
-  handle_ = {static_cast<std::uint64_t>(getpid()), static_cast<std::uint64_t>(descriptor_),
+  if (!is_shared() || fstat(descriptor_.number(), &status) != 0) return false;
+  handle_ = {static_cast<std::uint64_t>(getpid()), static_cast<std::uint64_t>(descriptor_.number()),
              static_cast<std::uint64_t>(status.st_dev), static_cast<std::uint64_t>(status.st_ino),
              0};
   return true;
@@ -98,8 +98,8 @@ bool NodeSegment::reserve(std::size_t room) {
   const auto from = reinterpret_cast<std::uintptr_t>(reserved_);
   data_ = reserved_ + (huge_page_bytes - from % huge_page_bytes) % huge_page_bytes;
   room_ = room;
-  if (is_shared() && mmap(data_, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor_,
-                          0) == MAP_FAILED)
+  if (is_shared() && mmap(data_, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                          descriptor_.number(), 0) == MAP_FAILED)
     return false;
 #if defined(__linux__)
   // A core dump would look at each page of what may never be there.
@@ -126,7 +126,7 @@ bool NodeSegment::take_pages(std::size_t bytes) {
 #if defined(__linux__)
   if (is_shared())
     return (bytes < before || may_have_files_of(bytes)) &&
-           ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0;
+           ftruncate(descriptor_.number(), static_cast<off_t>(bytes)) == 0;
 #endif
   if (bytes < before) return reserve_addresses(before - bytes, data_ + bytes) != nullptr;
   return mprotect(data_ + before, bytes - before, PROT_READ | PROT_WRITE) == 0;
@@ -149,7 +149,6 @@ NodeSegment::~NodeSegment() {
     std::erase(Segments::all().list, this);
   }
   if (reserved_ != nullptr) munmap(reserved_, room_ + huge_page_bytes);
-  if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::optional<NodePlace> find_in_segments(const std::byte* first) {

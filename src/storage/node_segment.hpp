@@ -45,7 +45,7 @@ class VALET_EXPORT NodeSegment {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// What it can grow to.
   [[nodiscard]] std::size_t room() const { return room_; }
-  [[nodiscard]] bool is_shared() const { return descriptor_ >= 0; }
+  [[nodiscard]] bool is_shared() const { return descriptor_.is_open(); }
   [[nodiscard]] const NodeSegmentHandle& handle() const { return handle_; }
 
  private:
@@ -59,7 +59,7 @@ class VALET_EXPORT NodeSegment {
   std::size_t size_ = 0;
   std::size_t room_ = 0;
   std::byte* reserved_ = nullptr;  ///< room_ and what precedes data_ up to a huge page
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
   NodeSegmentHandle handle_;
 };
 
