@@ -30,6 +30,12 @@ constexpr std::uint64_t page_table_share = 512;
 /// After so much it is looked whether a rank sleeps: where ranks share a core, each time that it is
 /// woken costs a switch.
 constexpr std::uint64_t bytes_to_wake = std::uint64_t{1} << 20;
+/// Bytes that leave a rank, or that it gets, from which a plan connects before its first execution:
+/// it takes as long as to copy half of it.
+constexpr std::uint64_t least_at_once = std::uint64_t{2} << 20;
+/// An array of another rank stays mapped for so many plans that make no use of it: a code moves
+/// several sets of arrays in turn.
+constexpr unsigned plans_unused = 4;
 constexpr std::size_t most_slots_at_once = 1024;
 /// Answers an offer; others are the address of a DescriptorBox.
 constexpr std::uint64_t taken_mark = ~std::uint64_t{0};
@@ -100,17 +106,24 @@ void Pulls::disconnect() {
   segments_.clear();
   for (Source& source : sources_) source = Source{};
   for (Departure& departure : departures_) departure = Departure{};
+  if (!state_.options.keep_memory) storage::MappedSegment::unmap_unused(0);
   control_ = {};
   blocks_offered_ = seen_ = 0;
 }
 
 /// In place: an execution that finds everything as it was allocates nothing.
 bool Pulls::describe(const StorageBackend& backend) {
+  static std::atomic<std::uint64_t> executions = 0;
+  const std::uint64_t execution = ++executions;
   rows_.clear();
-  bool all = backend.reachable_by_host();
+  const plan::Flows& flows = state_.flows;
+  const auto moved_blocks = std::max<std::uint64_t>(flows.exports.size(), flows.blocks_arriving);
+  const bool is_reachable = backend.reachable_by_host();
+  bool all =
+      is_reachable && (has_run_ || moved_blocks * state_.blocks.block_bytes >= least_at_once);
   const auto note = [&](std::byte* base, std::ptrdiff_t stride, std::size_t bytes) {
-    const auto place = all ? storage::find_in_segments(base) : std::nullopt;
-    all = place.has_value();
+    const auto place = storage::find_in_segments(base, execution);
+    all = all && place.has_value();
     if (!all) return;
     const SharedRows row{*place, stride, bytes};
     if (rows_.size() == shared_rows_.size()) shared_rows_.emplace_back();
@@ -119,7 +132,7 @@ bool Pulls::describe(const StorageBackend& backend) {
     known = row;
     rows_.push_back({base, stride, bytes});
   };
-  if (all) backend.visit_rows(std::ref(note));
+  if (is_reachable) backend.visit_rows(std::ref(note));
   if (!all) rows_.clear();
   connects_ = connects_ || shared_rows_.size() != rows_.size();
   shared_rows_.resize(rows_.size());
@@ -209,9 +222,13 @@ bool Pulls::reach(Source& source, const Offer& offer,
           return mapped.handle() == handle;
         }) != segments_.end())
       continue;
-    segments_.push_back(storage::MappedSegment::open(
-        handle, descriptor_of(handle.process, handle.descriptor, false)));
-    if (segments_.back().data() == nullptr) return false;
+    storage::MappedSegment mapped = storage::MappedSegment::find(handle);
+    if (mapped.data() == nullptr || !passed.empty()) {
+      const FileDescriptor descriptor = descriptor_of(handle.process, handle.descriptor, false);
+      if (mapped.data() == nullptr) mapped = storage::MappedSegment::open(handle, descriptor);
+    }
+    if (mapped.data() == nullptr) return false;
+    segments_.push_back(std::move(mapped));
   }
   source.runs = reinterpret_cast<const SharedRun*>(rows.data() + rows.size()) + offer[6];
   source.line = lines_of(source.control) + offer[5];
@@ -310,9 +327,8 @@ void Pulls::connect() {
     exchange_answers(true);
   }
   control_.close();
-  counted_bytes_ = control_.size();
-  for (const storage::MappedSegment& segment : segments_)
-    counted_bytes_ += segment.handle().bytes / page_table_share;
+  storage::MappedSegment::unmap_unused(plans_unused);
+  counted_bytes_ = control_.size() + storage::MappedSegment::mapped_bytes() / page_table_share;
   state_.ledger.add(counted_bytes_);
 }
 
@@ -342,6 +358,7 @@ std::uint64_t Pulls::bytes() const {
 }
 
 void Pulls::start() {
+  has_run_ = true;
   seen_ = 0;
   for (Source& source : sources_) {
     source.run = source.runs;

@@ -41,14 +41,17 @@ class VALET_EXPORT Pulls {
   ~Pulls();
 
   /// Looks where rows lie. Where they are in memory of the node it takes 64 bytes for each flow.
+  /// What would be used only once takes longer to map than to send: an array that is looked for the
+  /// first time is as ordinary memory, and so is a small one in the first execution of a plan.
   /// @return Whether connect() is needed: they lie otherwise than when it was called last.
   /// @throws std::bad_alloc. Local.
   [[nodiscard]] bool describe(const StorageBackend& backend);
   /// Finds out which flows can go without messages: those between ranks whose rows lie in memory of
   /// the node, if the one that takes them reaches those of the other. Collective over each pair of
   /// neighbours, after describe().
-  /// Memory: lines, and 8 bytes a run of slots that is offered; 8 bytes in page tables for each
-  /// page of other ranks. Freed with the plan, or when it is called again.
+  /// Memory: lines, and 8 bytes a run of slots that is offered, freed with the plan or when it is
+  /// called again; 8 bytes in page tables for each page of other ranks, which stay for the next
+  /// plans unless no memory is to be kept.
   void connect();
   /// All of that. [local]
   [[nodiscard]] std::uint64_t bytes() const;
@@ -185,10 +188,11 @@ class VALET_EXPORT Pulls {
   Vector<Source> sources_;        ///< by index in Flows::incoming; likewise
   Vector<storage::MappedSegment> segments_;  ///< of other ranks, by source
   storage::SharedMemory control_;            ///< what this rank shares
-  bool connects_ = false;                    ///< rows have been found elsewhere since connect()
-  std::uint64_t counted_bytes_ = 0;          ///< in the ledger
-  std::uint64_t blocks_offered_ = 0;         ///< that others take in an execution
-  std::uint64_t seen_ = 0;                   ///< of these, taken at the last look
+  bool has_run_ = false;
+  bool connects_ = false;             ///< rows have been found elsewhere since connect()
+  std::uint64_t counted_bytes_ = 0;   ///< in the ledger
+  std::uint64_t blocks_offered_ = 0;  ///< that others take in an execution
+  std::uint64_t seen_ = 0;            ///< of these, taken at the last look
 };
 
 }  // namespace valet::engine

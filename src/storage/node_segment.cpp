@@ -5,6 +5,7 @@
 #include "storage/shared_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
@@ -143,56 +144,121 @@ void NodeSegment::advise([[maybe_unused]] std::size_t before) const {
 #endif
 }
 
+bool NodeSegment::is_new_to(std::uint64_t execution) const {
+  std::uint64_t first = 0;
+  return first_execution_.compare_exchange_strong(first, execution) || first == execution;
+}
+
+/// Gives its pages back, though others have it mapped; but not for a process that has forked.
 NodeSegment::~NodeSegment() {
   {
     const std::lock_guard lock(Segments::all().mutex);
     std::erase(Segments::all().list, this);
   }
+  if (is_shared() && handle_.process == static_cast<std::uint64_t>(getpid()))
+    static_cast<void>(ftruncate(descriptor_.number(), 0));
   if (reserved_ != nullptr) munmap(reserved_, room_ + huge_page_bytes);
 }
 
-std::optional<NodePlace> find_in_segments(const std::byte* first) {
+std::optional<NodePlace> find_in_segments(const std::byte* first, std::uint64_t execution) {
   Segments& segments = Segments::all();
   const std::lock_guard lock(segments.mutex);
   for (const NodeSegment* segment : segments.list)
     if (segment->is_shared() && !std::less<>()(first, segment->data()) &&
-        std::less<>()(first, segment->data() + segment->room()))
+        std::less<>()(first, segment->data() + segment->room())) {
+      if (execution > 0 && segment->is_new_to(execution)) return std::nullopt;
       return NodePlace{segment->handle(), static_cast<std::uint64_t>(first - segment->data())};
+    }
   return std::nullopt;
+}
+
+struct MappedSegment::Mapping {
+  NodeSegmentHandle handle;  ///< with the most bytes that it was asked for with
+  std::byte* data = nullptr;
+  std::size_t room = 0;  ///< what the file may grow to
+  unsigned unused = 0;
+
+  explicit Mapping(const NodeSegmentHandle& segment) : handle(segment) {}
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  ~Mapping() {
+    if (data != nullptr) munmap(data, room);
+  }
+};
+
+/// What this process has mapped. Never destroyed, like the segments.
+struct MappedSegment::Mappings {
+  std::mutex mutex;
+  std::vector<std::shared_ptr<Mapping>> list;
+
+  static Mappings& all() {
+    static Mappings& mappings = *new Mappings;
+    return mappings;
+  }
+};
+
+MappedSegment MappedSegment::find(const NodeSegmentHandle& handle) {
+  Mappings& mappings = Mappings::all();
+  const std::lock_guard lock(mappings.mutex);
+  MappedSegment found;
+  for (const std::shared_ptr<Mapping>& mapping : mappings.list) {
+    NodeSegmentHandle known = mapping->handle;
+    known.bytes = handle.bytes;
+    if (known != handle || handle.bytes > mapping->room) continue;
+    mapping->handle.bytes = std::max(mapping->handle.bytes, handle.bytes);
+    found.handle_ = handle;
+    found.mapping_ = mapping;
+  }
+  return found;
 }
 
 MappedSegment MappedSegment::open(const NodeSegmentHandle& handle,
                                   const FileDescriptor& descriptor) {
   struct stat status {};
+  if (!descriptor.is_open() || fstat(descriptor.number(), &status) != 0 ||
+      !S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_dev) != handle.device ||
+      static_cast<std::uint64_t>(status.st_ino) != handle.file ||
+      static_cast<std::uint64_t>(status.st_size) < handle.bytes)
+    return {};
   MappedSegment segment;
-  if (descriptor.is_open() && fstat(descriptor.number(), &status) == 0 && S_ISREG(status.st_mode) &&
-      static_cast<std::uint64_t>(status.st_dev) == handle.device &&
-      static_cast<std::uint64_t>(status.st_ino) == handle.file &&
-      static_cast<std::uint64_t>(status.st_size) >= handle.bytes) {
-    void* const memory = mmap(nullptr, handle.bytes, PROT_READ, MAP_SHARED, descriptor.number(), 0);
-    if (memory != MAP_FAILED) {
-      segment.handle_ = handle;
-      segment.data_ = static_cast<std::byte*>(memory);
+  segment.handle_ = handle;
+  segment.mapping_ = std::make_shared<Mapping>(handle);
+  Mapping& mapping = *segment.mapping_;
+  // With room for what a file will become that grows again and again.
+  for (const std::size_t room : {std::bit_ceil(handle.bytes), std::size_t{handle.bytes}}) {
+    void* const memory = mmap(nullptr, room, PROT_READ, MAP_SHARED, descriptor.number(), 0);
+    if (memory == MAP_FAILED) continue;
+    mapping.data = static_cast<std::byte*>(memory);
+    mapping.room = room;
 #if defined(__linux__)
-      madvise(memory, handle.bytes, MADV_HUGEPAGE);  // wishes: of the owner, too
-      madvise(memory, handle.bytes, MADV_DONTDUMP);  // it is in the owner's core file
+    madvise(memory, room, MADV_HUGEPAGE);  // wishes: of the owner, too
+    madvise(memory, room, MADV_DONTDUMP);  // it is in the owner's core file
 #endif
-    }
+    Mappings& mappings = Mappings::all();
+    const std::lock_guard lock(mappings.mutex);
+    mappings.list.push_back(segment.mapping_);
+    return segment;
   }
-  return segment;
+  return {};
 }
 
-MappedSegment::~MappedSegment() {
-  if (data_ != nullptr) munmap(data_, handle_.bytes);
+void MappedSegment::unmap_unused(unsigned calls) {
+  Mappings& mappings = Mappings::all();
+  const std::lock_guard lock(mappings.mutex);
+  std::erase_if(mappings.list, [&](const std::shared_ptr<Mapping>& mapping) {
+    mapping->unused = mapping.use_count() > 1 ? 0 : mapping->unused + 1;
+    return mapping->unused >= calls && mapping->unused > 0;
+  });
 }
 
-MappedSegment::MappedSegment(MappedSegment&& other) noexcept
-    : handle_(std::exchange(other.handle_, {})), data_(std::exchange(other.data_, nullptr)) {}
-
-MappedSegment& MappedSegment::operator=(MappedSegment other) noexcept {
-  std::swap(handle_, other.handle_);
-  std::swap(data_, other.data_);
-  return *this;
+std::uint64_t MappedSegment::mapped_bytes() {
+  Mappings& mappings = Mappings::all();
+  const std::lock_guard lock(mappings.mutex);
+  std::uint64_t bytes = 0;
+  for (const std::shared_ptr<Mapping>& mapping : mappings.list) bytes += mapping->handle.bytes;
+  return bytes;
 }
+
+std::byte* MappedSegment::data() const { return mapping_ ? mapping_->data : nullptr; }
 
 }  // namespace valet::storage

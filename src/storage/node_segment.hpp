@@ -8,6 +8,7 @@
 #include "storage/descriptors.hpp"
 #include <valet/export.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,7 +28,7 @@ struct NodeSegmentHandle {
   [[nodiscard]] bool operator==(const NodeSegmentHandle&) const = default;
 };
 
-/// Freed with its last mapping in any process. All functions are local.
+/// Freed with this, whoever has it mapped. All functions are local.
 class VALET_EXPORT NodeSegment {
  public:
   /// Memory of `bytes` zeros, whose pages are taken when they are first touched. Where the system
@@ -47,6 +48,8 @@ class VALET_EXPORT NodeSegment {
   [[nodiscard]] std::size_t room() const { return room_; }
   [[nodiscard]] bool is_shared() const { return descriptor_.is_open(); }
   [[nodiscard]] const NodeSegmentHandle& handle() const { return handle_; }
+  /// Notes a use by an execution, which has a number; whether none has used it before.
+  [[nodiscard]] bool is_new_to(std::uint64_t execution) const;
 
  private:
   NodeSegment() = default;
@@ -61,6 +64,7 @@ class VALET_EXPORT NodeSegment {
   std::byte* reserved_ = nullptr;  ///< room_ and what precedes data_ up to a huge page
   FileDescriptor descriptor_;
   NodeSegmentHandle handle_;
+  mutable std::atomic<std::uint64_t> first_execution_ = 0;
 };
 
 /// Where memory of this process lies in a segment.
@@ -70,31 +74,39 @@ struct NodePlace {
 
   [[nodiscard]] bool operator==(const NodePlace&) const = default;
 };
+/// @param execution  Not 0; a segment is left out in the first one that looks for it.
 /// @return Nothing where the first byte is in no segment of this process. Local, thread-safe.
-[[nodiscard]] VALET_EXPORT std::optional<NodePlace> find_in_segments(const std::byte* first);
+[[nodiscard]] VALET_EXPORT std::optional<NodePlace> find_in_segments(const std::byte* first,
+                                                                     std::uint64_t execution = 0);
 
-/// A segment of another process, mapped into this one until it is destroyed. Move-only.
+/// A segment of another process, mapped into this one for as long as it has users. To map a page
+/// takes as long as to copy half of it, so the mapping stays for the next user until several plans
+/// have had no use of it. The memory itself is freed when its owner frees it. All functions are
+/// local and thread-safe.
 class VALET_EXPORT MappedSegment {
  public:
   MappedSegment() = default;
-  /// @return Empty where it cannot be reached. Local.
-  [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle) {
-    return open(handle, FileDescriptor::of_process(handle.process, handle.descriptor, false));
-  }
-  /// The same, where its owner has passed the descriptor.
+  /// @return Empty where it is not mapped yet.
+  [[nodiscard]] static MappedSegment find(const NodeSegmentHandle& handle);
+  /// @return Empty where it cannot be reached. @throws std::bad_alloc.
   [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle,
                                           const FileDescriptor& descriptor);
-  MappedSegment(MappedSegment&& other) noexcept;
-  MappedSegment& operator=(MappedSegment other) noexcept;
-  MappedSegment(const MappedSegment&) = delete;
-  ~MappedSegment();
+  /// Unmaps what had no user at the last so many calls of this function.
+  static void unmap_unused(unsigned calls);
+  /// Of all that is mapped.
+  [[nodiscard]] static std::uint64_t mapped_bytes();
 
+  /// What it was asked for with.
   [[nodiscard]] const NodeSegmentHandle& handle() const { return handle_; }
-  [[nodiscard]] std::byte* data() const { return data_; }
+  /// Null if empty.
+  [[nodiscard]] std::byte* data() const;
 
  private:
+  struct Mapping;
+  struct Mappings;
+
   NodeSegmentHandle handle_;
-  std::byte* data_ = nullptr;
+  std::shared_ptr<Mapping> mapping_;
 };
 
 }  // namespace valet::storage

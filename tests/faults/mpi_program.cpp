@@ -107,6 +107,7 @@ void pull_blocks(valet::Options options, int rank, int size) {
   options.budget_bytes = 1 << 20;
   options.verify = false;
   valet::Plan plan = valet::plan_to_ranks(application, storage, blocks, ranks, options);
+  static_cast<void>(valet::execute(plan, storage));
   if (valet::execute(plan, storage).blocks_pulled < blocks)
     throw valet::Error(valet::ErrorCode::internal, "blocks went as messages");
   timer_t timer{};

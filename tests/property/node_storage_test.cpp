@@ -47,10 +47,10 @@ bool is_in_node(NodeRanks ranks, std::mt19937_64& own) {
   return ranks == NodeRanks::all || (ranks == NodeRanks::some && pick(own, 0, 1) == 0);
 }
 
-/// Plans for one storage, executes on it, on another one, and on the first again; returns the slots
-/// of all ranks that are wrong.
+/// Plans for one storage, executes on it and on another one, and again; returns the slots of all
+/// ranks that are wrong.
 /// @param pulled  Blocks that were taken straight from slots are added here.
-long long run_thrice(const MapCase& c, std::mt19937_64& random, std::uint64_t& pulled) {
+long long run_again(const MapCase& c, std::mt19937_64& random, std::uint64_t& pulled) {
   const auto ranks = static_cast<NodeRanks>(pick(random, 0, 2) / 2);
   const auto others = static_cast<NodeRanks>(pick(random, 0, 2));
   std::mt19937_64 own(random() + static_cast<std::uint64_t>(rank()));
@@ -64,7 +64,7 @@ long long run_thrice(const MapCase& c, std::mt19937_64& random, std::uint64_t& p
   const GlobalContent content = first->content(c.form, options.order);
   Plan plan = first->plan(MPI_COMM_WORLD, c.form, options);
   long long wrong = 0;
-  for (const auto& each : {first.get(), second.get(), first.get()}) {
+  for (const auto& each : {first.get(), second.get(), first.get(), second.get()}) {
     each->fill();
     const Report report = execute(plan, each->storage());
     const long long slots = each->wrong(content);
@@ -86,7 +86,7 @@ TEST(NodeStorage, RandomMapsEndAsWithOrdinaryMemory) {
     std::mt19937_64 random(seed() + k);
     long long wrong = 0;
     const Outcome outcome =
-        outcome_of([&] { wrong = run_thrice(random_node_case(random), random, pulled); });
+        outcome_of([&] { wrong = run_again(random_node_case(random), random, pulled); });
     ASSERT_EQ(outcome.text, "");
     if (wrong > 0) return;
   }

@@ -10,6 +10,8 @@
 #include "test_comm.hpp"
 
 #include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace valet::test {
 namespace {
@@ -311,12 +313,16 @@ TEST(NodeArray, IsReadByTheRanksOfItsNode) {
     const int next = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
     MPI_Sendrecv_replace(&handle, sizeof handle, MPI_BYTE, next, 0, before, 0, MPI_COMM_WORLD,
                          MPI_STATUS_IGNORE);
-    const storage::MappedSegment mapped = storage::MappedSegment::open(handle);
+    const auto open = [&] {
+      return storage::MappedSegment::open(
+          handle, storage::FileDescriptor::of_process(handle.process, handle.descriptor, false));
+    };
+    const storage::MappedSegment mapped = open();
     ASSERT_TRUE(all_ranks(mapped.data() != nullptr));
     const auto* const values = reinterpret_cast<const std::int64_t*>(mapped.data());
     EXPECT_EQ(values[n - 1], 1'000'000 * before + static_cast<std::int64_t>(n) - 1);
     ++handle.file;
-    EXPECT_EQ(storage::MappedSegment::open(handle).data(), nullptr) << "another file";
+    EXPECT_EQ(open().data(), nullptr) << "another file";
     MPI_Barrier(MPI_COMM_WORLD);
   }
   EXPECT_FALSE(storage::find_in_segments(reinterpret_cast<const std::byte*>(&array)));
@@ -328,6 +334,20 @@ TEST(NodeArray, HasNoNameInTheFileSystem) {
     const std::string name = file.path().filename();
     EXPECT_FALSE(contains(name, "valet") || contains(name, "node_array")) << name;
   }
+}
+
+TEST(NodeArray, StaysWhenAForkedProcessFreesIt) {
+  auto array = node_array<int>(MPI_COMM_SELF, 5);
+  array[4] = 7;
+  const pid_t child = fork();
+  if (child == 0) {
+    array = {};
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(array[4], 7);
 }
 
 TEST(NodeArray, OutlivesTheCommunicatorThatItWasMadeOn) {

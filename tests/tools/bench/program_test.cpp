@@ -187,11 +187,11 @@ TEST(SizesBench, RefusesBadInput) {
 }
 
 TEST(NodeStorage, IsNamedAndTakesBlocksWithoutMessages) {
-  std::vector<std::string> benchmarks{"exchange --pattern ring --blocks 100 --block-bytes 4096",
+  std::vector<std::string> benchmarks{"exchange --pattern ring --blocks 600 --block-bytes 4096",
                                       "ragged --lengths large --bytes 8M --method stream",
-                                      "alltoall --case 1 --method stream --any-order --bytes 4M"};
+                                      "alltoall --case 1 --method stream --any-order --bytes 8M"};
 #ifdef VALET_BENCH_KOKKOS
-  benchmarks.emplace_back("kokkos --particles 20000 --leave 1");
+  benchmarks.emplace_back("kokkos --particles 40000 --leave 1");
 #endif
 #ifdef VALET_BENCH_ZOLTAN
   benchmarks.emplace_back("rebalance --distribution uniform --method RCB --particles 2000");
