@@ -34,6 +34,10 @@ struct Valet_Storage {
   std::optional<valet::BlockStorage> custom;  ///< in place of fields
 };
 
+struct Valet_Plan {
+  valet::Plan plan;
+};
+
 struct Valet_Ragged_storage {
   std::vector<valet::RaggedField> fields;
   std::vector<valet::Field> columns;
@@ -131,6 +135,17 @@ inline BlockStorage to_storage(const Valet_Storage* storage) {
   if (storage == nullptr) return BlockStorage(std::span<const Field>());
   if (storage->custom) return *storage->custom;
   return BlockStorage(std::span<const Field>(storage->fields));
+}
+
+/// @throws Error where there is no plan. Local.
+inline const Plan& plan_of(const Valet_Plan* plan) {
+  require_pointer(
+      plan, "the plan",
+      "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()");
+  return plan->plan;
+}
+inline Plan& plan_of(Valet_Plan* plan) {
+  return const_cast<Plan&>(plan_of(static_cast<const Valet_Plan*>(plan)));
 }
 
 constexpr const char* make_ragged_storage = "make one by Valet_Ragged_storage_create()";

@@ -14,10 +14,6 @@
 #include <string_view>
 #include <utility>
 
-struct Valet_Plan {
-  valet::Plan plan;
-};
-
 using namespace valet::c;
 
 namespace {
@@ -46,15 +42,6 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
     *plan = new Valet_Plan{
         make(communicator, blocks, to_occupied(count, mask), to_map(map, count), chosen)};
   });
-}
-
-/// @throws Error where there is no plan. Local.
-template <class Plan>
-auto& plan_of(Plan* plan) {
-  require_pointer(
-      plan, "the plan",
-      "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()");
-  return plan->plan;
 }
 
 /// Writes a text as far as the caller has room for it, and a 0. Returns the bytes of all of it.

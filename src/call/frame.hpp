@@ -105,17 +105,19 @@ class Frame {
   ///         blocks are in place.
   template <class Work>
   Report run(Work&& work) {
+    begin([] {});
+    return end(std::forward<Work>(work));
+  }
+  /// The same in two parts, between which the caller does something else.
+  template <class Work>
+  void begin(Work&& work) {
     callbacks.restart();
-    Report report;
-    try {
-      report = work();
-    } catch (const Error& error) {
-      // After an error that all ranks found when the data had moved there is a trace, too.
-      if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
-        write_trace();
-      throw;
-    }
-    end(report);
+    traced_where_it_fails(std::forward<Work>(work));
+  }
+  template <class Work>
+  Report end(Work&& work) {
+    Report report = traced_where_it_fails(std::forward<Work>(work));
+    conclude(report);
     return report;
   }
 
@@ -128,7 +130,18 @@ class Frame {
         progress_bar_(whole.progress_bar_) {
     channel.watch(observer.get());
   }
-  void end(Report& report) {
+  template <class Work>
+  auto traced_where_it_fails(Work&& work) {
+    try {
+      return work();
+    } catch (const Error& error) {
+      // After an error that all ranks found when the data had moved there is a trace, too.
+      if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
+        write_trace();
+      throw;
+    }
+  }
+  void conclude(Report& report) {
     report.peak_extra_bytes = ledger.peak_bytes();
     report.shared_bytes = memory->node().own().size();
     caption = {report.method, report.block_bytes, report.budget_bytes};

@@ -57,11 +57,21 @@ class AtOnce {
     mpi::post_send(channel_, memory, bytes, rank, mpi::tag_data, request);
     observer_.sends(&request, rank, bytes);
   }
+  /// Lets messages go on without waiting. @return Whether all have arrived and left.
+  bool progress() {
+    while (requests_.test_any()) {
+    }
+    std::size_t k = 0;
+    while (k < receives_ + sent_ && requests_.idle(k)) ++k;
+    return k == receives_ + sent_;
+  }
   /// Waits for the receive that was posted as number `k`.
-  void wait_for(std::size_t k) { requests_.wait(k); }
+  void wait_for(std::size_t k) {
+    if (!requests_.idle(k)) requests_.wait(k);
+  }
   /// Waits until all messages have left.
   void wait_for_sends() {
-    for (std::size_t k = 0; k < sent_; ++k) requests_.wait(receives_ + k);
+    for (std::size_t k = 0; k < sent_; ++k) wait_for(receives_ + k);
   }
   [[nodiscard]] std::size_t messages() const { return sent_; }
 

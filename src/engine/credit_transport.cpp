@@ -104,7 +104,7 @@ void CreditTransport::note_in_use(const Participant& participant) const {
 /// Takes note of all that has completed before it goes on, so that a peer that credits fast does
 /// not keep this rank from receiving: it would send everything before it receives, and its peer
 /// would have to misplace what arrives.
-void CreditTransport::step(Participant& participant) {
+bool CreditTransport::step(Participant& participant, bool waits) {
   std::optional<Event> event;
   bool worked = false;
   while (!event && participant.work()) {
@@ -115,13 +115,18 @@ void CreditTransport::step(Participant& participant) {
   if (event) {
     // It comes before the work that is left.
   } else if (worked && participant.done()) {
-    return;
+    return true;
   } else if (participant.watches_memory()) {
-    while (!(event = poll()) && !participant.memory_has_changed()) {
-    }
+    while (!(event = poll()) && !participant.memory_has_changed(waits))
+      if (!waits) return worked;
   } else if (participant.is_full()) {
-    while (!event && participant.looks_again()) event = poll();
+    while (!event && participant.looks_again()) {
+      event = poll();
+      if (!event && !waits) return worked;
+    }
     if (!event) participant.force();
+  } else if (!waits) {
+    if (!(event = poll())) return worked;
   } else {
     const auto completion = requests_.wait_any();
     if (!completion)
@@ -130,11 +135,23 @@ void CreditTransport::step(Participant& participant) {
   }
   for (; event; event = poll()) participant.handle(*event);
   advance(participant);
+  return true;
+}
+
+void CreditTransport::begin(Participant& participant) {
+  credit_tag_ = credit_tag_ == mpi::tag_credit ? mpi::tag_credit_of_next : mpi::tag_credit;
+  advance(participant);
+}
+
+bool CreditTransport::progress(Participant& participant) {
+  while (!participant.done())
+    if (!step(participant, false)) return false;
+  return true;
 }
 
 void CreditTransport::run(Participant& participant) {
   advance(participant);
-  while (!participant.done()) step(participant);
+  while (!participant.done()) step(participant, true);
   while (requests_.wait_any()) {
     // Only credits and signals are left: they were received, or their data would not have come.
   }

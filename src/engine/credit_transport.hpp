@@ -79,7 +79,8 @@ class Participant {
   /// MPI alone.
   [[nodiscard]] virtual bool watches_memory() { return false; }
   /// Asked while it does and nothing has completed: whether to go on.
-  [[nodiscard]] virtual bool memory_has_changed() { return true; }
+  /// @param waits  Whether it may sleep.
+  [[nodiscard]] virtual bool memory_has_changed(bool /*waits*/) { return true; }
 
   /// Whether waiting could be for ever: force() then has to help if nothing completes.
   [[nodiscard]] virtual bool is_full() { return false; }
@@ -159,10 +160,16 @@ class VALET_EXPORT CreditTransport {
     return requests_.idle(first_other() + index);
   }
 
+  /// Begins another exchange. Its credits have a tag of their own, since a rank may still be busy
+  /// with the one before: it cannot be further behind, as it would not have answered.
+  void begin(Participant& participant);
+  /// Lets the participant go on until it would have to wait. @return Whether it is done.
+  bool progress(Participant& participant);
   /// Lets the participant send and receive everything. Nothing is pending on return.
   void run(Participant& participant);
-  /// Waits once, for whatever completes, and lets the participant go on from there.
-  void step(Participant& participant);
+  /// Takes what has completed, and lets the participant go on from there.
+  /// @param waits  Whether for something to complete. @return False where nothing has.
+  bool step(Participant& participant, bool waits);
   void advance(Participant& participant) const;
   /// Scratch in use, for the trace.
   void note_in_use(const Participant& participant) const;

@@ -184,6 +184,7 @@ class Cyclic final : public SlotExchange {
     if (is_root(state)) root_ = std::make_unique<CyclicRoot>(state, transport_, own_others);
   }
 
+  [[nodiscard]] bool begins_alone() const override { return false; }
   void advance() override {
     do {
       begin_action();
@@ -227,12 +228,11 @@ class Cyclic final : public SlotExchange {
     post_note(other_edge, note);
     listen();
   }
-  void move(Report& report) override {
-    if (root_) {
-      transport_.advance(*this);
-      root_->schedule_all([&] { transport_.step(*this); });
-    }
-    transport_.run(*this);
+  /// Only in finish(): the root searches and waits by turns.
+  bool progress() override { return true; }
+  void finish(Report& report) override {
+    if (root_) root_->schedule_all([&] { transport_.step(*this, true); });
+    SlotExchange::finish(report);
     report.steps = std::max(report.steps, steps_);
     report.credits += notes_sent_ + (root_ ? root_->actions_sent() : 0);
   }

@@ -30,16 +30,20 @@ class Direct final : public Exchange {
   void withdraw() override {
     if (std::exchange(is_expecting_, false)) messages_.withdraw();
   }
-  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
-    std::byte* const leaving = scratch.data();
-    std::byte* const arriving = leaving + bytes_of(flows_.exports.size());
+  [[nodiscard]] bool begins_alone() const override { return true; }
+  void begin(LocalSlots& local, std::span<std::byte> scratch) override {
+    local_ = &local;
+    arriving_ = scratch.data() + bytes_of(flows_.exports.size());
     note_in_use(flows_.exports.size() + flows_.blocks_arriving);
     if (!is_expecting_) {
       expect(scratch);
       messages_.meet();
     }
     is_expecting_ = false;
-    send_all(local, leaving);
+    send_all(local, scratch.data());
+  }
+  bool progress() override { return messages_.progress(); }
+  void finish(Report& report) override {
     for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
       messages_.wait_for(s);
       state_.observer.moved(flows_.incoming[s].count);
@@ -47,7 +51,7 @@ class Direct final : public Exchange {
     messages_.wait_for_sends();
     report.messages += messages_.messages();
     note_in_use(flows_.blocks_arriving);
-    flows_.in_order() ? land(local, arriving) : store_all(local, arriving);
+    flows_.in_order() ? land(*local_, arriving_) : store_all(*local_, arriving_);
     note_in_use(0);
   }
 
@@ -92,9 +96,11 @@ class Direct final : public Exchange {
   const plan::State& state_;
   const plan::Flows& flows_;
   AtOnce messages_;
-  bool is_expecting_ = false;     ///< receives were posted before the ranks agreed to run
-  schedule::GrainOrder imports_;  ///< where blocks land in order
-  plan::HoleWalk holes_;          ///< likewise
+  LocalSlots* local_ = nullptr;    ///< while it runs
+  std::byte* arriving_ = nullptr;  ///< likewise
+  bool is_expecting_ = false;      ///< receives were posted before the ranks agreed to run
+  schedule::GrainOrder imports_;   ///< where blocks land in order
+  plan::HoleWalk holes_;           ///< likewise
 };
 
 }  // namespace

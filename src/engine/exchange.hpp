@@ -39,10 +39,19 @@ class Exchange {
   /// How blocks in memory of the node are taken without messages; nullptr for a method that does
   /// not. [local]
   [[nodiscard]] virtual Pulls* pulls() { return nullptr; }
-  /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
-  /// messages in `report`. On an exception requests may be pending: then neither this nor scratch
-  /// may be freed, ever.
-  virtual void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) = 0;
+  /// Whether begin() needs no rank to have begun before: else all ranks meet.
+  [[nodiscard]] virtual bool begins_alone() const { return false; }
+
+  // Moves all blocks between ranks in three steps. Where one of them throws requests may be
+  // pending: then neither this nor scratch may be freed, ever.
+  /// Begins; what it is given is used until finish() returns. Local once all ranks have met.
+  virtual void begin(LocalSlots& local, std::span<std::byte> scratch) = 0;
+  /// Goes on as far as that is possible without waiting; called again and again it comes to an end
+  /// where all ranks do. @return Whether the rest is finish()'s. Local.
+  virtual bool progress() { return true; }
+  /// Does what is left; nothing is pending on return. Counts messages in `report`. Collective,
+  /// blocking.
+  virtual void finish(Report& report) = 0;
 };
 
 /// Bytes of so many blocks, or what the local redistribution needs where that is more: small blocks

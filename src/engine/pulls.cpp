@@ -112,15 +112,15 @@ void Pulls::disconnect() {
 }
 
 /// In place: an execution that finds everything as it was allocates nothing.
-bool Pulls::describe(const StorageBackend& backend) {
+bool Pulls::describe(const StorageBackend& backend, bool again) {
   static std::atomic<std::uint64_t> executions = 0;
-  const std::uint64_t execution = ++executions;
+  const std::uint64_t execution = again ? 0 : ++executions;
   rows_.clear();
   const plan::Flows& flows = state_.flows;
   const auto moved_blocks = std::max<std::uint64_t>(flows.exports.size(), flows.blocks_arriving);
   const bool is_reachable = backend.reachable_by_host();
-  bool all =
-      is_reachable && (has_run_ || moved_blocks * state_.blocks.block_bytes >= least_at_once);
+  bool all = is_reachable &&
+             (again || has_run_ || moved_blocks * state_.blocks.block_bytes >= least_at_once);
   const auto note = [&](std::byte* base, std::ptrdiff_t stride, std::size_t bytes) {
     const auto place = storage::find_in_segments(base, execution);
     all = all && place.has_value();
@@ -333,6 +333,8 @@ void Pulls::connect() {
 }
 
 void Pulls::meet() {
+  const auto takes_any = [&](const Source& source) { return source.line != nullptr; };
+  if (blocks_offered_ == 0 && std::ranges::none_of(sources_, takes_any)) return;
   exchange_words<1>(
       state_, state_.flows.outgoing, [&](std::size_t f) { return is_taken(f); },
       [](std::size_t, std::uint64_t, Words words) { words[0] = 0; }, state_.flows.incoming,

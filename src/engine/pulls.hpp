@@ -45,7 +45,8 @@ class VALET_EXPORT Pulls {
   /// first time is as ordinary memory, and so is a small one in the first execution of a plan.
   /// @return Whether connect() is needed: they lie otherwise than when it was called last.
   /// @throws std::bad_alloc. Local.
-  [[nodiscard]] bool describe(const StorageBackend& backend);
+  /// @param again  It will be used again and again, so that nothing is too new or too small.
+  [[nodiscard]] bool describe(const StorageBackend& backend, bool again);
   /// Finds out which flows can go without messages: those between ranks whose rows lie in memory of
   /// the node, if the one that takes them reaches those of the other. Collective over each pair of
   /// neighbours, after describe().

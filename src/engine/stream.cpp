@@ -75,11 +75,16 @@ class OrderedExchange final : public Exchange, public Participant {
                             receiver_.scratch_blocks() + sizes_.send_blocks());
   }
   [[nodiscard]] Pulls* pulls() override { return &pulls_; }
-  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
+  [[nodiscard]] bool begins_alone() const override { return true; }
+  void begin(LocalSlots& local, std::span<std::byte> scratch) override {
     local_ = &local;
     pulls_.start();
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receiver_.scratch_blocks() * state_.blocks.block_bytes);
+    transport_.begin(*this);
+  }
+  bool progress() override { return transport_.progress(*this); }
+  void finish(Report& report) override {
     transport_.run(*this);
     pulls_.finish();
     transport_.report_to(report);
@@ -94,9 +99,10 @@ class OrderedExchange final : public Exchange, public Participant {
     pulls_.wake();
     return pulls_.are_left();
   }
-  [[nodiscard]] bool memory_has_changed() override {
+  [[nodiscard]] bool memory_has_changed(bool waits) override {
     for (int k = 0; k < looks_at_a_time; ++k)
       if (pulls_.look()) return is_patient_ = true;
+    if (!waits) return is_short_ = !std::exchange(is_patient_, !is_patient_);
     if ((looks_ += looks_at_a_time) < most_looks_) return false;
     if (std::exchange(is_patient_, false)) return is_short_ = true;
     // Messages come without a wake.

@@ -41,199 +41,6 @@ struct Storages {
   bool hash_blocks = false;  ///< hashes of packed blocks then have to be the same
 };
 
-}  // namespace
-
-/// Carries plans out: what all executions of one plan reuse.
-class plan::Executor {
- public:
-  explicit Executor(plan::State& state)
-      : state_(state),
-        flows_(state.flows),
-        exchange_(engine::make_exchange(state)),
-        free_(state.ledger, slots_to_track()) {
-    if (state.options.verify)
-      verification_ = std::make_unique<flows::Verification>(state.channel, state.ledger, flows_);
-  }
-
-  [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
-  [[nodiscard]] std::size_t lent_bytes() const {
-    return aligned(scratch_bytes()) + slots_to_track() * sizeof(SlotIndex);
-  }
-
-  /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
-  void provide(StorageBackend& backend, std::span<std::byte> lent) {
-    const std::size_t bytes = scratch_bytes();
-    if (!lent.empty()) {
-      scratch_ = lent.first(bytes);
-      auto* const memory = static_cast<void*>(lent.data() + aligned(bytes));
-      origins_ = {static_cast<SlotIndex*>(memory), slots_to_track()};
-      has_own_ = false;
-      return;
-    }
-    // execute() gives it back where the caller lends memory, which may then be refused.
-    if (has_own_ && state_.memory.scratch().size() >= bytes) return;
-    own_origins_ = {};
-    own_origins_ = Array<SlotIndex>(state_.ledger, slots_to_track());
-    origins_ = {own_origins_.data(), own_origins_.size()};
-    state_.take_scratch(bytes, &backend);
-    scratch_ = state_.memory.scratch_beside(backend.contiguous_data(), bytes).first(bytes);
-    has_own_ = true;
-  }
-
-  /// Ahead of the agreement to run(): lets blocks arrive, unless scratch is for hashes first.
-  /// Local.
-  void expect() {
-    if (!verification_) exchange_->expect(scratch_);
-  }
-  void withdraw() { exchange_->withdraw(); }
-  [[nodiscard]] engine::Pulls* pulls() { return exchange_->pulls(); }
-
-  void run(StorageBackend& storage, const Storages& all, Report& report) {
-    std::optional<storage::GuardedBackend> guard;
-    if (storage.may_throw()) guard.emplace(storage);
-    StorageBackend& backend = guard ? *guard : storage;
-    const auto agree = [&](const char* consequence) {
-      if (all.may_throw)
-        mpi::agree(state_.channel, guard ? guard->failure(consequence) : std::nullopt);
-    };
-    const double start = mpi::now();
-    observe::Trace* const trace = state_.observer.trace;
-    if (verification_) {
-      const observe::Stage stage(backend, trace, "verify");
-      using flows::BlockHash;
-      if (all.may_throw)
-        verification_->examine(
-            state_.channel, state_.ledger, backend, scratch_, guard.has_value(),
-            [&] { return guard ? guard->failure(nothing_has_moved) : std::nullopt; });
-      verification_->before(backend, scratch_,
-                            all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
-      agree(nothing_has_moved);
-    }
-    const double begin = mpi::now();
-    engine::LocalSlots local(flows_, backend, free_, origins_, trace, &state_.node());
-    exchange(backend, local, report);
-    const double exchanged = mpi::now();
-    {
-      const observe::Stage stage(backend, trace, "local");
-      report.local_copies = local.redistribute(scratch_);
-      report.misplaced = local.misplaced();
-      // Before any checksum: blocks that could not be moved would be called corrupted.
-      agree(
-          "the content of the occupied slots is unspecified on all ranks; restore it, from a "
-          "checkpoint for instance");
-    }
-    const double moved = mpi::now();
-    report.exchange_seconds = exchanged - begin;
-    report.local_seconds = moved - exchanged;
-    if (!verification_) return;
-    const observe::Stage stage(backend, trace, "verify");
-    std::optional<Diagnostic> diagnostic = verification_->after(backend, scratch_);
-    if (guard)
-      if (auto failure = guard->failure("every block has moved, but is not verified"))
-        diagnostic = std::move(failure);
-    mpi::agree(state_.channel, diagnostic);
-    report.verified = true;
-    report.verify_seconds = (begin - start) + (mpi::now() - moved);
-  }
-
- private:
-  /// Where blocks land in order nobody has to know which slots are free, and none is misplaced.
-  [[nodiscard]] std::size_t slots_to_track() const {
-    return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
-  }
-
-  void exchange(StorageBackend& backend, engine::LocalSlots& local, Report& report) {
-    const observe::Stage stage(backend, local.trace(), "exchange");
-    const double waited = state_.observer.waiting_seconds;
-    try {
-      exchange_->run(local, scratch_, report);
-    } catch (...) {
-      // Requests may be pending: what they touch is given up, not freed.
-      static_cast<void>(exchange_.release());
-      state_.memory.leak_scratch();
-      throw;
-    }
-    report.waiting_seconds = state_.observer.waiting_seconds - waited;
-    if (observe::ProgressMeter* const progress = state_.observer.progress) progress->finish();
-  }
-
-  plan::State& state_;
-  const plan::Flows& flows_;
-  std::unique_ptr<engine::Exchange> exchange_;
-  storage::SlotSet free_;
-  std::unique_ptr<flows::Verification> verification_;
-  std::span<std::byte> scratch_;
-  Array<SlotIndex> own_origins_;
-  std::span<SlotIndex> origins_;
-  bool has_own_ = false;  ///< scratch and origins that nobody has lent
-};
-
-namespace {
-
-plan::Executor& executor_of(plan::State& state) {
-  if (!state.executor) state.executor = std::make_shared<plan::Executor>(state);
-  return *state.executor;
-}
-
-std::optional<Diagnostic> check_storage(const plan::State& state, const StorageBackend& backend) {
-  const plan::Flows& flows = state.flows;
-  if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
-  const BlockTraits blocks = backend.traits();
-  const bool is_never_allocated =
-      blocks.block_bytes == 0 && storage::asked([&] { return backend.slots(); }) == 0;
-  if (blocks.block_bytes != state.blocks.block_bytes && !is_never_allocated)
-    return diagnose(ErrorCode::block_size_mismatch, "the storage has blocks of ",
-                    blocks.block_bytes, " bytes, the plan was made for ", state.blocks.block_bytes,
-                    "; give the fields that were planned for");
-  if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi ||
-      blocks.reachable_by_host != state.blocks.reachable_by_host)
-    return invalid(
-        "the storage is in another kind of memory than the one that was planned for; plan again");
-  const std::uint64_t slots = storage::asked([&] { return backend.slots(); });
-  if (slots >= flows.slots) return std::nullopt;
-  if (flows.blocks_after > slots)
-    return diagnose(ErrorCode::infeasible, "it would hold ", flows.blocks_after,
-                    " blocks, but has ", slots, " slots (required_slots = ", flows.blocks_after,
-                    "); grow its fields to that many slots and give the storage that is made of "
-                    "them then, or partition again with the count as a constraint");
-  return invalid("the storage has ", slots, " slots, the plan was made for ", flows.slots,
-                 "; give storage that is not smaller");
-}
-
-/// @param connects  Whether the ranks have to find out from whom they take blocks.
-std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
-                                     std::span<std::byte> lent, bool& connects) {
-  if (state.failure) return state.failure;
-  if (auto diagnostic = check_storage(state, backend)) return diagnostic;
-  detail::FirstFailure failure;
-  if (!failure.attempt(
-          "waiting for the application's work on the blocks (StorageBackend::synchronize)",
-          [&] { backend.synchronize(); }))
-    return failure.diagnostic(nothing_has_moved);
-  try {
-    // What is left to allocate beside memory that is lent is small, and pages have been sorted.
-    std::optional<detail::LeaveReserve> leave;
-    if (lent.empty()) leave.emplace();
-    plan::Executor& executor = executor_of(state);
-    if (!lent.empty() && lent.size() < executor.lent_bytes())
-      return invalid("the workspace has ", lent.size(),
-                     " bytes, the plan needs workspace_bytes() = ", executor.lent_bytes());
-    if (reinterpret_cast<std::uintptr_t>(lent.data()) % alignof(std::max_align_t) != 0)
-      return invalid("the workspace starts at an address that is not a multiple of ",
-                     alignof(std::max_align_t), "; align it as malloc does");
-    executor.provide(backend, lent);
-    if (engine::Pulls* const pulls = executor.pulls()) connects = pulls->describe(backend);
-  } catch (const std::bad_alloc&) {
-    return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
-                    state.options.budget_bytes,
-                    " bytes and the plan's own arrays; lower budget_bytes");
-  } catch (...) {
-    failure.keep("making the workspace (StorageBackend::allocate_scratch)");
-    return failure.diagnostic(nothing_has_moved);
-  }
-  return std::nullopt;
-}
-
 /// What is known before anything moves.
 Report describe(const plan::State& state, bool some_storage_throws) {
   const plan::Flows& flows = state.flows;
@@ -269,6 +76,293 @@ Report describe(const plan::State& state, bool some_storage_throws) {
 
 }  // namespace
 
+/// Carries plans out: what all executions of one plan reuse.
+class plan::Executor {
+ public:
+  explicit Executor(plan::State& state)
+      : state_(state),
+        flows_(state.flows),
+        exchange_(engine::make_exchange(state)),
+        free_(state.ledger, slots_to_track()) {
+    if (state.options.verify)
+      verification_ = std::make_unique<flows::Verification>(state.channel, state.ledger, flows_);
+  }
+
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  ~Executor() {
+    if (running_) give_up();
+  }
+
+  [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
+  [[nodiscard]] std::size_t lent_bytes() const {
+    return aligned(scratch_bytes()) + slots_to_track() * sizeof(SlotIndex);
+  }
+
+  /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
+  void provide(StorageBackend& backend, std::span<std::byte> lent) {
+    const std::size_t bytes = scratch_bytes();
+    if (!lent.empty()) {
+      scratch_ = lent.first(bytes);
+      auto* const memory = static_cast<void*>(lent.data() + aligned(bytes));
+      origins_ = {static_cast<SlotIndex*>(memory), slots_to_track()};
+      has_own_ = false;
+      return;
+    }
+    // execute() gives it back where the caller lends memory, which may then be refused.
+    if (has_own_ && state_.memory.scratch().size() >= bytes) return;
+    own_origins_ = {};
+    own_origins_ = Array<SlotIndex>(state_.ledger, slots_to_track());
+    origins_ = {own_origins_.data(), own_origins_.size()};
+    state_.take_scratch(bytes, &backend);
+    scratch_ = state_.memory.scratch_beside(backend.contiguous_data(), bytes).first(bytes);
+    has_own_ = true;
+  }
+
+  /// Ahead of the agreement to run(): lets blocks arrive, unless scratch is for hashes first.
+  /// Local.
+  void expect() {
+    if (!verification_) exchange_->expect(scratch_);
+  }
+  void withdraw() { exchange_->withdraw(); }
+  [[nodiscard]] engine::Pulls* pulls() { return exchange_->pulls(); }
+
+  /// Begins an execution, ends it, and meanwhile goes on as far as that takes no waiting: returns
+  /// whether there is nothing left to wait for.
+  void begin(StorageBackend& storage, const Storages& all);
+  bool progress();
+  Report finish();
+  [[nodiscard]] bool is_running() const { return running_.has_value(); }
+  [[nodiscard]] bool begins_alone() const { return exchange_->begins_alone(); }
+
+ private:
+  /// Where blocks land in order nobody has to know which slots are free, and none is misplaced.
+  [[nodiscard]] std::size_t slots_to_track() const {
+    return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
+  }
+
+  /// One execution.
+  struct Running {
+    Running(Executor& executor, StorageBackend& storage, const Storages& of_all);
+
+    StorageBackend& guarded() {
+      if (planned.may_throw()) guard.emplace(planned);
+      return guard ? *guard : planned;
+    }
+
+    StorageBackend& planned;
+    const Storages all;
+    std::optional<storage::GuardedBackend> guard;
+    StorageBackend& backend;
+    Report report;
+    observe::ProgressMeter meter;
+    engine::LocalSlots local;
+    double start_seconds = mpi::now();
+    double waited_seconds = 0;  ///< by the observer, before
+  };
+
+  /// However that ends, the plan can be executed again.
+  struct Ends {
+    Executor* executor;
+    ~Ends() {
+      if (executor != nullptr) executor->running_.reset();
+    }
+  };
+
+  /// Where the storage of some rank throws: whether one did. Collective.
+  void agree(const char* consequence) {
+    if (running_->all.may_throw)
+      mpi::agree(state_.channel,
+                 running_->guard ? running_->guard->failure(consequence) : std::nullopt);
+  }
+  void hash_before();
+  void redistribute();
+  void hash_after();
+  /// A step of the exchange, in the trace.
+  template <class Step>
+  bool exchange(Step&& step);
+  /// Requests may be pending: what they touch is given up, not freed.
+  void give_up() noexcept {
+    static_cast<void>(exchange_.release());
+    state_.memory.leak_scratch();
+    running_.reset();
+  }
+
+  plan::State& state_;
+  const plan::Flows& flows_;
+  std::unique_ptr<engine::Exchange> exchange_;
+  storage::SlotSet free_;
+  std::unique_ptr<flows::Verification> verification_;
+  std::span<std::byte> scratch_;
+  Array<SlotIndex> own_origins_;
+  std::span<SlotIndex> origins_;
+  bool has_own_ = false;  ///< scratch and origins that nobody has lent
+  std::optional<Running> running_;
+};
+
+plan::Executor::Running::Running(Executor& executor, StorageBackend& storage,
+                                 const Storages& of_all)
+    : planned(storage),
+      all(of_all),
+      backend(guarded()),
+      report(describe(executor.state_, all.may_throw)),
+      meter(executor.state_.frame->progress(
+          report.method, report.blocks_sent + report.blocks_received, report.block_bytes)),
+      local(executor.flows_, backend, executor.free_, executor.origins_,
+            executor.state_.observer.trace, &executor.state_.node()) {}
+
+void plan::Executor::begin(StorageBackend& storage, const Storages& all) {
+  running_.emplace(*this, storage, all);
+  Ends ends{this};
+  if (verification_) hash_before();
+  ends.executor = nullptr;
+  running_->waited_seconds = state_.observer.waiting_seconds;
+  exchange([&] {
+    exchange_->begin(running_->local, scratch_);
+    return false;
+  });
+}
+
+bool plan::Executor::progress() {
+  return exchange([&] { return exchange_->progress(); });
+}
+
+Report plan::Executor::finish() {
+  Report& report = running_->report;
+  exchange([&] {
+    exchange_->finish(report);
+    return true;
+  });
+  report.waiting_seconds = state_.observer.waiting_seconds - running_->waited_seconds;
+  if (observe::ProgressMeter* const meter = state_.observer.progress) meter->finish();
+  const Ends ends{this};
+  redistribute();
+  if (verification_) hash_after();
+  return std::move(report);
+}
+
+template <class Step>
+bool plan::Executor::exchange(Step&& step) {
+  const double begin = mpi::now();
+  bool is_done = false;
+  try {
+    const observe::Stage stage(running_->backend, running_->local.trace(), "exchange");
+    is_done = step();
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  running_->report.exchange_seconds += mpi::now() - begin;
+  return is_done;
+}
+
+void plan::Executor::hash_before() {
+  const observe::Stage stage(running_->backend, running_->local.trace(), "verify");
+  const std::optional<storage::GuardedBackend>& guard = running_->guard;
+  if (running_->all.may_throw)
+    verification_->examine(
+        state_.channel, state_.ledger, running_->backend, scratch_, guard.has_value(),
+        [&] { return guard ? guard->failure(nothing_has_moved) : std::nullopt; });
+  using flows::BlockHash;
+  verification_->before(running_->backend, scratch_,
+                        running_->all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
+  agree(nothing_has_moved);
+  running_->report.verify_seconds = mpi::now() - running_->start_seconds;
+}
+
+void plan::Executor::redistribute() {
+  const double begin = mpi::now();
+  const observe::Stage stage(running_->backend, running_->local.trace(), "local");
+  running_->report.local_copies = running_->local.redistribute(scratch_);
+  running_->report.misplaced = running_->local.misplaced();
+  // Before any checksum: blocks that could not be moved would be called corrupted.
+  agree(
+      "the content of the occupied slots is unspecified on all ranks; restore it, from a "
+      "checkpoint for instance");
+  running_->report.local_seconds = mpi::now() - begin;
+}
+
+void plan::Executor::hash_after() {
+  const double begin = mpi::now();
+  const observe::Stage stage(running_->backend, running_->local.trace(), "verify");
+  std::optional<Diagnostic> diagnostic = verification_->after(running_->backend, scratch_);
+  if (running_->guard)
+    if (auto failure = running_->guard->failure("every block has moved, but is not verified"))
+      diagnostic = std::move(failure);
+  mpi::agree(state_.channel, diagnostic);
+  running_->report.verified = true;
+  running_->report.verify_seconds += mpi::now() - begin;
+}
+
+namespace {
+
+plan::Executor& executor_of(plan::State& state) {
+  if (!state.executor) state.executor = std::make_shared<plan::Executor>(state);
+  return *state.executor;
+}
+
+std::optional<Diagnostic> check_storage(const plan::State& state, const StorageBackend& backend) {
+  const plan::Flows& flows = state.flows;
+  if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
+  const BlockTraits blocks = backend.traits();
+  const bool is_never_allocated =
+      blocks.block_bytes == 0 && storage::asked([&] { return backend.slots(); }) == 0;
+  if (blocks.block_bytes != state.blocks.block_bytes && !is_never_allocated)
+    return diagnose(ErrorCode::block_size_mismatch, "the storage has blocks of ",
+                    blocks.block_bytes, " bytes, the plan was made for ", state.blocks.block_bytes,
+                    "; give the fields that were planned for");
+  if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi ||
+      blocks.reachable_by_host != state.blocks.reachable_by_host)
+    return invalid(
+        "the storage is in another kind of memory than the one that was planned for; plan again");
+  const std::uint64_t slots = storage::asked([&] { return backend.slots(); });
+  if (slots >= flows.slots) return std::nullopt;
+  if (flows.blocks_after > slots)
+    return diagnose(ErrorCode::infeasible, "it would hold ", flows.blocks_after,
+                    " blocks, but has ", slots, " slots (required_slots = ", flows.blocks_after,
+                    "); grow its fields to that many slots and give the storage that is made of "
+                    "them then, or partition again with the count as a constraint");
+  return invalid("the storage has ", slots, " slots, the plan was made for ", flows.slots,
+                 "; give storage that is not smaller");
+}
+
+/// @param binds     Whether it will be executed on this storage again and again.
+/// @param connects  Whether the ranks have to find out from whom they take blocks.
+std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
+                                     std::span<std::byte> lent, bool binds, bool& connects) {
+  if (state.failure) return state.failure;
+  if (auto diagnostic = check_storage(state, backend)) return diagnostic;
+  detail::FirstFailure failure;
+  if (!failure.attempt(
+          "waiting for the application's work on the blocks (StorageBackend::synchronize)",
+          [&] { backend.synchronize(); }))
+    return failure.diagnostic(nothing_has_moved);
+  try {
+    // What is left to allocate beside memory that is lent is small, and pages have been sorted.
+    std::optional<detail::LeaveReserve> leave;
+    if (lent.empty()) leave.emplace();
+    plan::Executor& executor = executor_of(state);
+    if (!lent.empty() && lent.size() < executor.lent_bytes())
+      return invalid("the workspace has ", lent.size(),
+                     " bytes, the plan needs workspace_bytes() = ", executor.lent_bytes());
+    if (reinterpret_cast<std::uintptr_t>(lent.data()) % alignof(std::max_align_t) != 0)
+      return invalid("the workspace starts at an address that is not a multiple of ",
+                     alignof(std::max_align_t), "; align it as malloc does");
+    executor.provide(backend, lent);
+    if (engine::Pulls* const pulls = executor.pulls()) connects = pulls->describe(backend, binds);
+  } catch (const std::bad_alloc&) {
+    return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
+                    state.options.budget_bytes,
+                    " bytes and the plan's own arrays; lower budget_bytes");
+  } catch (...) {
+    failure.keep("making the workspace (StorageBackend::allocate_scratch)");
+    return failure.diagnostic(nothing_has_moved);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void flows::prepare(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
   state.shares = state.options.share_memory && traits.shares_memory != nullptr &&
@@ -282,8 +376,41 @@ void flows::prepare(plan::State& state) {
 
 std::uint64_t flows::workspace_bytes(plan::State& state) { return executor_of(state).lent_bytes(); }
 
-Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
-                         const std::function<void()>& make_blocks) {
+namespace {
+
+/// What execution `step` returns. A storage that throws although it says it does not, or memory
+/// that runs out, would leave other ranks waiting for this one.
+template <class Step>
+auto without_surprise(Step&& step) {
+  try {
+    return step();
+  } catch (const Error&) {
+    throw;
+  } catch (...) {
+    std::terminate();
+  }
+}
+
+void require_idle(const plan::State& state) {
+  if (state.executor && state.executor->is_running())
+    throw Error(ErrorCode::invalid_argument,
+                "an execution of this plan is under way; end it by wait() first");
+}
+
+/// What a bound plan cannot do without its ranks agreeing on it each time.
+std::optional<Diagnostic> check_binding(const plan::State& state, const StorageBackend& backend) {
+  if (storage::asked([&] { return backend.may_throw(); }))
+    return invalid(
+        "the storage may throw exceptions, so it cannot be bound; execute the plan with "
+        "the storage each time");
+  if (!state.options.verify && !state.frame->traces() && !state.frame->callbacks.any())
+    return std::nullopt;
+  return invalid("a plan with verify, trace or callbacks cannot be bound; plan without them");
+}
+
+/// Looks at the storage, and agrees that all ranks can move its blocks. Collective.
+Storages agree_to_move(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
+                       bool binds, const std::function<void()>& make_blocks) {
   storage::asked([&] { backend.refresh(); });
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
   Storages all{storage::asked([&] { return backend.may_throw(); }),
@@ -295,9 +422,10 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
   bool connects = false;
-  const std::optional<Diagnostic> wrong = make_ready(state, backend, lent, connects);
+  std::optional<Diagnostic> wrong = make_ready(state, backend, lent, binds, connects);
+  if (!wrong && binds) wrong = check_binding(state, backend);
   agreement.largest(connects);
-  if (!wrong && !make_blocks) executor_of(state).expect();
+  if (!wrong && !make_blocks && !binds) executor_of(state).expect();
   try {
     agreement.run(state.channel, wrong);
   } catch (...) {
@@ -312,18 +440,45 @@ Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<
       pulls->meet();
     state.taking_bytes = pulls->bytes();
   }
-  Report report = describe(state, all.may_throw);
-  try {
-    const observe::ProgressMeter progress = state.frame->progress(
-        report.method, report.blocks_sent + report.blocks_received, report.block_bytes);
-    executor_of(state).run(backend, all, report);
-  } catch (const Error&) {
-    throw;
-  } catch (...) {
-    // A storage threw that says it does not, or memory ran out. Other ranks wait for this one.
-    std::terminate();
-  }
-  return report;
+  return all;
+}
+
+}  // namespace
+
+void flows::bind(plan::State& state, std::shared_ptr<StorageBackend> backend) {
+  require_idle(state);
+  state.bound.reset();
+  static_cast<void>(agree_to_move(state, *backend, {}, true, {}));
+  state.bound = std::move(backend);
+}
+
+void flows::begin(plan::State& state) {
+  require_idle(state);
+  if (!state.bound)
+    throw Error(
+        ErrorCode::invalid_argument,
+        "this plan is not bound to a storage; call bind(), after each execution with another "
+        "storage, too, or give the storage");
+  plan::Executor& executor = *state.executor;
+  if (!executor.begins_alone()) mpi::barrier(state.channel);
+  if (engine::Pulls* const pulls = executor.pulls()) pulls->meet();
+  without_surprise([&] { executor.begin(*state.bound, {}); });
+}
+
+void flows::begin(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
+                  const std::function<void()>& make_blocks) {
+  require_idle(state);
+  state.bound.reset();
+  const Storages all = agree_to_move(state, backend, lent, false, make_blocks);
+  without_surprise([&] { executor_of(state).begin(backend, all); });
+}
+
+bool flows::progress(plan::State& state) {
+  return without_surprise([&] { return state.executor->progress(); });
+}
+
+Report flows::finish(plan::State& state) {
+  return without_surprise([&] { return state.executor->finish(); });
 }
 
 }  // namespace valet

@@ -8,11 +8,14 @@
 #include "observe/observer.hpp"
 #include "plan/object_planner.hpp"
 #include "plan/planner.hpp"
+#include <valet/log.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
+#include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace valet {
@@ -38,6 +41,14 @@ Plan make_plan(MPI_Comm communicator, const BlockStorage& storage, const Options
   state->memory.return_unused();  // until the plan is executed
   state->plan_seconds = mpi::now() - start;
   return plan::Access::make(std::move(state));
+}
+
+/// What is behind a plan that is about to be executed.
+plan::State& begun(Plan& plan) {
+  plan::State& state = plan::Access::state_of(plan);
+  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
+                          state.options.budget_bytes};
+  return state;
 }
 
 }  // namespace
@@ -112,11 +123,67 @@ Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uin
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
-  plan::State& state = plan::Access::state_of(plan);
-  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
-                          state.options.budget_bytes};
+  plan::State& state = begun(plan);
   if (!workspace.empty()) state.memory.return_scratch();
   return state.frame->run([&] { return flows::move_flows(state, storage.backend(), workspace); });
+}
+
+void Plan::bind(const BlockStorage& storage) {
+  mpi::require_mpi();
+  const detail::MemoryReserve reserve;
+  flows::bind(*state_, storage.shared_backend());
+}
+
+Report execute(Plan& plan) {
+  mpi::require_mpi();
+  plan::State& state = plan::Access::state_of(plan);
+  return state.frame->run([&] {
+    flows::begin(state);
+    return flows::finish(state);
+  });
+}
+
+Execution start(Plan& plan, const BlockStorage& storage) {
+  mpi::require_mpi();
+  const detail::MemoryReserve reserve;
+  plan::State& state = begun(plan);
+  state.frame->begin([&] { flows::begin(state, storage.backend(), {}); });
+  return plan::Access::execution(state, storage);
+}
+
+Execution start(Plan& plan) {
+  mpi::require_mpi();
+  plan::State& state = begun(plan);
+  state.frame->begin([&] { flows::begin(state); });
+  return plan::Access::execution(state, BlockStorage(state.bound));
+}
+
+Execution::Execution(plan::State& state, BlockStorage storage)
+    : state_(&state), storage_(std::move(storage)) {}
+
+Execution::Execution(Execution&& other) noexcept
+    : state_(std::exchange(other.state_, nullptr)), storage_(other.storage_) {}
+
+Execution::~Execution() {
+  if (state_ == nullptr) return;
+  const int rank = state_->channel.rank();
+  try {
+    wait();
+  } catch (const std::exception& error) {
+    log(LogLevel::warning, rank,
+        std::string("an execution that nobody waited for has failed: ") + error.what());
+  }
+}
+
+bool Execution::progress() { return state_ == nullptr || flows::progress(*state_); }
+
+Report Execution::wait() {
+  plan::State* const state = std::exchange(state_, nullptr);
+  if (state == nullptr)
+    throw Error(ErrorCode::invalid_argument,
+                "this execution was waited for already, or moved from; start() another one");
+  const detail::MemoryReserve reserve;
+  return state->frame->end([&] { return flows::finish(*state); });
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,

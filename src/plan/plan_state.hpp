@@ -102,14 +102,18 @@ struct State {
 
   // What executions work with.
   std::uint64_t taking_bytes = 0;  ///< what taking blocks without messages needs beside the budget
-  storage::NodeMemory no_node{ledger};  ///< where `shares` is false
-  std::shared_ptr<Executor> executor;   ///< what they reuse
+  storage::NodeMemory no_node{ledger};    ///< where `shares` is false
+  std::shared_ptr<Executor> executor;     ///< what they reuse
+  std::shared_ptr<StorageBackend> bound;  ///< that executions need not look at; null for none
 };
 
 /// What is behind a plan, for the operations.
 struct Access {
   [[nodiscard]] static State& state_of(Plan& plan) { return *plan.state_; }
   [[nodiscard]] static Plan make(std::unique_ptr<State> state) { return Plan(std::move(state)); }
+  [[nodiscard]] static Execution execution(State& state, const BlockStorage& storage) {
+    return {state, storage};
+  }
 };
 
 }  // namespace valet::plan

@@ -274,6 +274,19 @@ static void check_null_handles(void) {
       -1, "the storage is a null pointer");
   expect_refusal("Valet_Execute", Valet_Execute(NULL, storage, NULL), -1,
                  "the plan is a null pointer");
+  Valet_Execution* execution = NULL;
+  expect_refusal("Valet_Plan_bind", Valet_Plan_bind(NULL, storage), -1,
+                 "the plan is a null pointer");
+  expect_refusal("Valet_Execute_bound", Valet_Execute_bound(NULL, NULL), -1,
+                 "the plan is a null pointer");
+  expect_refusal("Valet_Execution_start", Valet_Execution_start(NULL, storage, &execution), -1,
+                 "the plan is a null pointer");
+  expect_refusal("Valet_Execution_start_bound", Valet_Execution_start_bound(NULL, NULL), -1,
+                 "the place for the execution is a null pointer");
+  expect_refusal("Valet_Execution_progress", Valet_Execution_progress(NULL, NULL), -1,
+                 "the execution is a null pointer");
+  expect_refusal("Valet_Execution_wait", Valet_Execution_wait(NULL, NULL), -1,
+                 "the execution is a null pointer");
   if (Valet_Storage_add_field(NULL, NULL, 0, 0, 0, NULL) == VALET_SUCCESS) ++failures;
   expect_refusal("Valet_Plan_blocks_after",
                  Valet_Plan_blocks_after(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1, -1,

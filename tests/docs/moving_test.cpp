@@ -90,6 +90,38 @@ TEST(Moving, FromAHandWrittenAlltoallv) {
             static_cast<long long>(ranks) * particles_of_a_rank);
 }
 
+// The page on executions: odd particles change places with those of the next rank, the others are
+// pushed in each step.
+TEST(Guide, PushesWhatStaysWhileTheRestTravels) {
+  const int rank = valet::test::rank();
+  std::vector<double> value(100);
+  std::vector<int> ranks(value.size(), rank);
+  std::vector<std::uint64_t> staying;
+  for (std::uint64_t slot = 0; slot < value.size(); ++slot) {
+    if (slot % 2 == 0)
+      staying.push_back(slot);
+    else
+      ranks[slot] = (rank + 1) % valet::test::size();
+  }
+  const valet::BlockStorage particles{valet::field(value)};
+  valet::Plan plan = valet::plan_to_ranks(MPI_COMM_WORLD, particles, value.size(), ranks);
+  const auto push = [&](std::uint64_t slot) { value[slot] += 1; };
+  std::uint64_t count = 0;
+  for (int repeated = 0; repeated < 3; ++repeated) {
+    valet::Execution migration = valet::start(plan, particles);
+    for (const std::uint64_t slot : staying) {  // ranks[slot] is the own rank
+      push(slot);
+      migration.progress();
+    }
+    count = migration.wait().blocks_after;
+  }
+  const int steps = 5;
+  plan.bind(particles);
+  for (int step = 0; step < steps; ++step) valet::execute(plan);  // or valet::start(plan)
+  EXPECT_EQ(count, value.size());
+  EXPECT_EQ(std::ranges::count(value, 3), static_cast<std::ptrdiff_t>(staying.size()));
+}
+
 // ParMETIS as it is called; this one gives all vertices of a rank to the next one.
 using idx_t = std::int64_t;
 using real_t = float;

@@ -209,3 +209,41 @@ function heard_messages() bind(C, name='fortran_heard') result(heard)
   call Valet_Set_log_callback(c_null_funptr, c_null_ptr)
   heard = messages
 end function
+
+subroutine push_particles(comm, rank, position, count, ranks, steps) bind(C, name='fortran_pushed')
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_execution
+  implicit none
+  integer(c_int), value :: comm, rank, count, steps
+  real(c_double), intent(inout), target :: position(count)
+  integer(c_int), intent(in) :: ranks(count)
+  type(c_ptr) :: storage, plan, execution
+  type(Valet_Report) :: report
+  integer(c_int) :: code, done
+  integer :: step, k
+  report = Valet_Report_default()
+  storage = Valet_Storage_create()
+  code = Valet_Storage_add_field(storage, c_loc(position), int(count, c_int64_t), 8_c_size_t, &
+    8_c_ptrdiff_t, 'x')
+  code = Valet_Plan_to_ranks(comm, storage, int(count, c_int64_t), c_null_ptr, ranks, plan=plan)
+
+  ! The same blocks in each step: they travel while the others are pushed.
+  code = Valet_Plan_bind(plan, storage)
+  do step = 1, steps
+    code = Valet_Execution_start_bound(plan, execution)
+    do k = 1, count
+      if (ranks(k) == rank) position(k) = position(k) + 1
+      code = Valet_Execution_progress(execution, done)
+    end do
+    code = Valet_Execution_wait(execution)
+  end do
+
+  ! In one piece, or with a storage that may be another one each time.
+  code = Valet_Execute_bound(plan)
+  code = Valet_Execution_start(plan, storage, execution)
+  code = Valet_Execution_wait(execution, report)
+
+  call Valet_Plan_free(plan)
+  call Valet_Storage_free(storage)
+end subroutine

@@ -31,6 +31,7 @@ void moved_cells(MPI_Comm comm, uint64_t count, const int* ranks, Valet_Object_s
                  Valet_Object_pack_fn* pack, Valet_Object_unpack_fn* unpack,
                  Valet_Object_left_fn* left, void* tree);
 
+void pushed_particles(MPI_Comm comm, double* position, int count, const int* ranks, int steps);
 double moved_in_node_memory(MPI_Comm comm, uint64_t slots, uint64_t required, const int* ranks,
                             double value);
 

@@ -17,6 +17,17 @@ constexpr std::uint64_t slots = 12;
 int next() { return (rank() + 1) % size(); }
 int previous() { return (rank() + size() - 1) % size(); }
 
+TEST(ReferenceInC, PushesParticlesWhileOthersTravel) {
+  std::vector<double> position(2 * slots, 0);
+  std::vector<int> ranks(position.size(), rank());
+  for (std::size_t k = 1; k < ranks.size(); k += 2) ranks[k] = next();
+  constexpr int steps = 3;
+  pushed_particles(MPI_COMM_WORLD, position.data(), static_cast<int>(position.size()), ranks.data(),
+                   steps);
+  const std::ptrdiff_t pushed = size() == 1 ? 2 * slots : slots;
+  EXPECT_EQ(std::count(position.begin(), position.end(), steps), pushed);
+}
+
 TEST(ReferenceInC, MovesParticles) {
   std::vector<double> position(3 * slots, rank());
   const std::vector<int> ranks(slots, next());

@@ -25,6 +25,7 @@ void fortran_custom(std::int64_t slots, Valet_Pack_fn* pack, Valet_Unpack_fn* un
 void fortran_moved_objects(int comm, std::int64_t count, const int* ranks,
                            Valet_Object_size_fn* size, Valet_Object_pack_fn* pack,
                            Valet_Object_unpack_fn* unpack, Valet_Object_left_fn* left, void* tree);
+void fortran_pushed(int comm, int rank, double* position, int count, const int* ranks, int steps);
 int fortran_heard();
 }
 
@@ -65,6 +66,17 @@ TEST(ReferenceInFortran, MovesInNodeMemory) {
   double total = rank() + 1;
   fortran_moved_in_node_memory(comm(), slots, 2 * slots, ranks.data(), &total);
   EXPECT_EQ(total, 3.0 * slots * (previous() + 1));
+}
+
+TEST(ReferenceInFortran, PushesParticlesWhileOthersTravel) {
+  std::vector<double> position(2 * slots, 0);
+  std::vector<int> ranks(position.size(), rank());
+  for (std::size_t k = 1; k < ranks.size(); k += 2) ranks[k] = next();
+  constexpr int steps = 3;
+  fortran_pushed(comm(), rank(), position.data(), static_cast<int>(position.size()), ranks.data(),
+                 steps);
+  const std::ptrdiff_t pushed = size() == 1 ? 2 * slots : slots;
+  EXPECT_EQ(std::count(position.begin(), position.end(), steps), pushed);
 }
 
 TEST(ReferenceInFortran, SendsRepairsAndDeals) {

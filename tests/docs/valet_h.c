@@ -200,3 +200,32 @@ double moved_in_node_memory(MPI_Comm comm, uint64_t slots, uint64_t required, co
   Valet_Storage_free(storage);
   return sum;
 }
+
+void pushed_particles(MPI_Comm comm, double* position, int count, const int* ranks, int steps) {
+  int rank = 0;
+  MPI_Comm_rank(comm, &rank);
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, position, (uint64_t)count, sizeof(double), sizeof(double), "x");
+  Valet_Plan* plan = NULL;
+  Valet_Plan_to_ranks(comm, storage, (uint64_t)count, NULL, ranks, NULL, &plan);
+
+  /* The same blocks in each step: they travel while the others are pushed. */
+  Valet_Execution* execution = NULL;
+  Valet_Plan_bind(plan, storage);
+  for (int step = 0; step < steps; ++step) {
+    if (Valet_Execution_start_bound(plan, &execution) != VALET_SUCCESS) break;
+    for (int done = 0, k = 0; k < count; ++k) {
+      if (ranks[k] == rank) position[k] += 1;
+      if (!done) Valet_Execution_progress(execution, &done);
+    }
+    Valet_Execution_wait(execution, NULL);
+  }
+
+  /* In one piece, or with a storage that may be another one each time. */
+  Valet_Execute_bound(plan, NULL);
+  if (Valet_Execution_start(plan, storage, &execution) == VALET_SUCCESS)
+    Valet_Execution_wait(execution, NULL);
+
+  Valet_Plan_free(plan);
+  Valet_Storage_free(storage);
+}

@@ -9,19 +9,23 @@ namespace valet::test {
 namespace {
 
 /// Allocations on all ranks in the third execution of a plan.
-long long allocations_in_third_execution(Form form, const Options& options, Shape shape) {
+/// @param bound  To its storage, as far as the storage allows.
+long long allocations_in_third_execution(Form form, const Options& options, Shape shape,
+                                         bool bound = false) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), 200, Tightness::full, false);
   FilledMap filled(map, rank(), shape);
   const BlockStorage storage = filled.storage();
   Plan plan = filled.plan(MPI_COMM_WORLD, form, options);
+  if (bound) plan.bind(storage);
+  const auto move = [&] { bound ? execute(plan) : execute(plan, storage); };
   for (int warm_up = 0; warm_up < 2; ++warm_up) {
     filled.fill();
-    execute(plan, storage);
+    move();
   }
   filled.fill();
   const long long before = new_counters().allocations;
-  execute(plan, storage);
+  move();
   const long long made = new_counters().allocations - before;
   EXPECT_EQ(sum_over_ranks(filled.wrong(form, options.order)), 0);
   return sum_over_ranks(made);
@@ -41,6 +45,7 @@ TEST(PlanAllocations, ExecutingAgainMakesNone) {
       Options options{.budget_bytes = budget};
       EXPECT_EQ(allocations_in_third_execution(Form::to_ranks, options, shape), 0) << "fill";
       EXPECT_EQ(allocations_in_third_execution(Form::to_slots, options, shape), 0) << "slots";
+      EXPECT_EQ(allocations_in_third_execution(Form::to_ranks, options, shape, true), 0) << "bound";
       options.order = Order::stable;
       EXPECT_EQ(allocations_in_third_execution(Form::to_ranks, options, shape), 0) << "stable";
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The promise: planning a map to ranks takes two reductions and a count exchange without a wait for
-// all ranks in turn, whatever the order and the method; each execution takes one reduction.
+// all ranks in turn, whatever the order and the method; each execution takes one reduction, and
+// none where the plan is bound to its storage.
 
 #include "counted_mpi.hpp"
 #include "test_comm.hpp"
@@ -64,6 +65,18 @@ TEST(Reductions, AMigrationTakesOneMore) {
     calls = collective_calls(
         [&] { migrate(MPI_COMM_WORLD, numbers.storage, blocks_each, scattered_map(), options); });
   EXPECT_EQ(calls, (Calls{{"Allreduce", 3}, {"Ibarrier", 1}}));
+}
+
+TEST(Reductions, AnExecutionOfABoundPlanTakesNone) {
+  Numbers numbers;
+  for (const Order order : {Order::any, Order::fill, Order::stable}) {
+    Plan plan = plan_of(numbers, {.method = Method::stream, .order = order});
+    EXPECT_EQ(collective_calls([&] { plan.bind(numbers.storage); }), (Calls{{"Allreduce", 1}}));
+    EXPECT_EQ(collective_calls([&] { execute(plan); }), Calls{});
+    EXPECT_EQ(collective_calls([&] { start(plan).wait(); }), Calls{});
+    EXPECT_EQ(collective_calls([&] { start(plan, numbers.storage).wait(); }),
+              (Calls{{"Allreduce", 1}}));
+  }
 }
 
 // Each rank gives back another one of its plans: what is free is then not the same everywhere, and

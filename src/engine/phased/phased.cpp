@@ -89,19 +89,22 @@ class Phased final : public Exchange, public Participant {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return scratch_bytes_of(state_.options, state_.blocks, sizes_.scratch_blocks());
   }
-  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
+  void begin(LocalSlots& local, std::span<std::byte> scratch) override {
     local_ = &local;
-    report_ = &report;
     memory_.start(scratch.data());
     buffers_ = scratch.data() + sizes_.scratch_slots * state_.blocks.block_bytes;
     std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
     for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
+  }
+  /// Phases begin with words of all neighbours, which are waited for.
+  void finish(Report& report) override {
+    report_ = &report;
     PhaseMoves moves(state_.ledger);
     moves_ = &moves;
     const bool is_kept = kept_ && kept_->is_complete(state_.channel);
     const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases();
     phases_ = is_kept ? &*kept_ : made.get();
-    observe::Trace* const trace = local.trace();
+    observe::Trace* const trace = local_->trace();
     const auto decide = [&](std::uint64_t phase) {
       const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
       const bool more = phases_->next(start_of_phase(), moves);

@@ -35,7 +35,8 @@ class SlotExchange : public Exchange, public Participant {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return scratch_bytes_of(state_.options, state_.blocks, sizes_.scratch_blocks());
   }
-  void run(LocalSlots& local, std::span<std::byte> scratch, Report& report) override {
+  [[nodiscard]] bool begins_alone() const override { return true; }
+  void begin(LocalSlots& local, std::span<std::byte> scratch) override {
     local_ = &local;
     patience_.emplace(std::max(sizes_.receive_blocks, sizes_.node_blocks));
     const std::size_t receive_bytes = static_cast<std::size_t>(sizes_.receive_blocks) *
@@ -43,7 +44,11 @@ class SlotExchange : public Exchange, public Participant {
     receiver_.start(scratch.data());
     sender_.start(scratch.data() + receive_bytes);
     start(local);
-    move(report);
+    transport_.begin(*this);
+  }
+  bool progress() override { return transport_.progress(*this); }
+  void finish(Report& report) override {
+    transport_.run(*this);
     transport_.report_to(report);
   }
 
@@ -84,8 +89,6 @@ class SlotExchange : public Exchange, public Participant {
  protected:
   /// Before the first credit: what `buffers` has room for is ready.
   virtual void start(const LocalSlots& /*local*/) {}
-  /// Lets everything move; a policy may do more.
-  virtual void move(Report& /*report*/) { transport_.run(*this); }
 
   const plan::State& state_;
   const schedule::StreamSizes sizes_;

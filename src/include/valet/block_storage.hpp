@@ -166,6 +166,8 @@ class VALET_EXPORT BlockStorage {
   }
   /// The backend, which accesses the memory.
   [[nodiscard]] StorageBackend& backend() const { return *backend_; }
+  /// The same, to keep it.
+  [[nodiscard]] const std::shared_ptr<StorageBackend>& shared_backend() const { return backend_; }
 
  private:
   std::shared_ptr<StorageBackend> backend_;

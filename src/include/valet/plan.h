@@ -118,6 +118,47 @@ VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
 VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
                                Valet_Report* report);
 
+/** Looks at a storage and agrees on it once, for Valet_Execute_bound() and
+ * Valet_Execution_start_bound(): valet::Plan::bind(). Collective; moves nothing.
+ * @param plan     A plan without verification and trace, until it is executed with a storage.
+ * @param storage  As for Valet_Execute(); plain memory that stays where it is. [local]
+ * @return VALET_SUCCESS or an error code of valet::Plan::bind(). */
+VALET_EXPORT int Valet_Plan_bind(Valet_Plan* plan, const Valet_Storage* storage);
+/** Executes a bound plan without a reduction over all ranks: valet::execute(). Collective.
+ * @param plan    A plan that Valet_Plan_bind() was called for.
+ * @param report  NULL, or receives the report of this rank.
+ * @return VALET_SUCCESS or an error code; VALET_INVALID_ARGUMENT on this rank for a plan that is
+ *         not bound. */
+VALET_EXPORT int Valet_Execute_bound(Valet_Plan* plan, Valet_Report* report);
+
+/** Handle of an execution under way: valet::Execution. */
+typedef struct Valet_Execution Valet_Execution;
+
+/** Begins to execute a plan, so that the application can compute while blocks travel:
+ * valet::start(), which says what may be touched until Valet_Execution_wait(). Collective.
+ * @param plan       Lives until Valet_Execution_wait().
+ * @param storage    As for Valet_Execute(); may be freed after the call, its memory not. [local]
+ * @param execution  Receives what Valet_Execution_wait() ends and frees; unchanged on error.
+ * @return VALET_SUCCESS or an error code of valet::start(). */
+VALET_EXPORT int Valet_Execution_start(Valet_Plan* plan, const Valet_Storage* storage,
+                                       Valet_Execution** execution);
+/** The same for a bound plan, without a reduction over all ranks.
+ * @param plan       A plan that Valet_Plan_bind() was called for; lives until
+ * Valet_Execution_wait().
+ * @param execution  Receives what Valet_Execution_wait() ends and frees; unchanged on error.
+ * @return As Valet_Execute_bound(). */
+VALET_EXPORT int Valet_Execution_start_bound(Valet_Plan* plan, Valet_Execution** execution);
+/** Sends and receives what can go on without waiting: valet::Execution::progress(). Local.
+ * @param execution  Of Valet_Execution_start().
+ * @param done       NULL, or receives 1 when only Valet_Execution_wait() is left to call, else 0.
+ * @return VALET_SUCCESS or VALET_MPI_FAILURE. */
+VALET_EXPORT int Valet_Execution_progress(Valet_Execution* execution, int* done);
+/** Ends an execution and frees its handle, also on error: valet::Execution::wait(). Collective.
+ * @param execution  Of Valet_Execution_start().
+ * @param report     NULL, or receives the report of this rank.
+ * @return VALET_SUCCESS or an error code of valet::Execution::wait(). */
+VALET_EXPORT int Valet_Execution_wait(Valet_Execution* execution, Valet_Report* report);
+
 #ifdef __cplusplus
 }
 #endif

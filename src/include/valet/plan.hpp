@@ -88,6 +88,18 @@ class VALET_EXPORT Plan {
   /// Bytes of the workspace of execute(), for callers that provide it. [local]
   [[nodiscard]] std::uint64_t workspace_bytes() const;
 
+  /// Looks at a storage and agrees on it once, for all executions that are not given one:
+  /// execute(plan) and start(plan) move its blocks then without a reduction over all ranks. Until
+  /// an execution is given a storage, which ends the binding, addresses and sizes of its fields
+  /// must stay as they are. Collective over the plan's communicator; blocking. Moves nothing.
+  /// @param storage  As for execute(); plain host memory. [local]
+  /// @throws Error as execute() for what it finds before anything moves; invalid_argument for a
+  ///         storage that may throw, and for a plan with Options::verify, trace or callbacks. The
+  ///         same error on all ranks; the plan is not bound then.
+  ///
+  /// Memory: that of an execution, which stays with the plan.
+  void bind(const BlockStorage& storage);
+
  private:
   friend struct plan::Access;
   explicit Plan(std::unique_ptr<plan::State> state);
@@ -192,6 +204,60 @@ class VALET_EXPORT Plan {
 /// gives a sufficient budget.
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
+
+/// Executes a bound plan: Plan::bind(). Ranks wait only for those that they exchange blocks with,
+/// for all ranks with Method::direct, phased and cyclic. Collective; blocking.
+/// @throws Error invalid_argument on this rank for a plan that is not bound; mpi_failure.
+VALET_EXPORT Report execute(Plan& plan);
+
+/// An execution under way, from start() to wait(). The plan must outlive it. Move-only; the
+/// destructor waits, and logs what wait() would throw.
+class VALET_EXPORT Execution {
+ public:
+  /// Moves an execution; the source can only be destroyed afterwards.
+  Execution(Execution&& other) noexcept;
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  ~Execution();
+
+  /// Sends and receives what can go on without waiting; there is no thread that does. Local.
+  /// @return Whether the rest is done by wait(). Where all ranks call it again and again that comes.
+  /// @throws Error mpi_failure.
+  bool progress();
+  /// Ends the execution. Collective; blocking. Once only.
+  /// @throws Error as execute() for what it finds when blocks have moved; invalid_argument on this
+  ///         rank if it was waited for.
+  Report wait();
+
+ private:
+  friend struct plan::Access;
+  Execution(plan::State& state, BlockStorage storage);
+
+  plan::State* state_;
+  BlockStorage storage_;  ///< the memory of what moves
+};
+
+/// Begins to execute a plan, so that the application can compute while blocks travel. Collective
+/// over the plan's communicator; returns when all ranks have agreed, without waiting for blocks.
+///
+/// Until Execution::wait() has returned, slots that are free and slots of blocks that leave the
+/// rank belong to Valet. Blocks that stay (ranks[k] is the own rank) may be read, and written
+/// unless Options::verify is set; wait() may then give them another slot, as execute() does. An
+/// array may not be resized, and the plan not be executed again.
+///
+/// STREAM, which AUTO takes, moves blocks in progress(); with Method::direct all are on their way
+/// from the beginning. Method::phased and cyclic move them in wait().
+///
+/// @param plan     Must outlive the result, and not be assigned to. [local]
+/// @param storage  As for execute(). [local]
+/// @throws Error as execute() for what it finds before anything moves; invalid_argument on this
+///         rank if an execution of the plan is under way.
+///
+/// Memory: that of execute().
+[[nodiscard]] VALET_EXPORT Execution start(Plan& plan, const BlockStorage& storage);
+/// The same for a bound plan, without a reduction.
+/// @throws Error as execute(plan).
+[[nodiscard]] VALET_EXPORT Execution start(Plan& plan);
 
 /// plan_to_ranks() and execute() in one call, with the errors and the memory of both; the report
 /// has the new number of blocks (blocks_after). Collective; blocking. If a callback fails, the

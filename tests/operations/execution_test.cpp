@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Executions in parts: blocks travel while the application computes, on a plan that is bound to its
+// storage or not. All ends as with execute().
+
+#include "filled_map.hpp"
+#include "random_case.hpp"
+#include "random_options.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace valet::test {
+namespace {
+
+/// Writes the blocks that stay on this rank: into the slots that they had.
+void write_staying(FilledMap& filled, int origin) {
+  for (std::uint64_t slot = 0; slot < filled.destination().size(); ++slot)
+    if (const auto& to = filled.destination()[slot]; to && to->rank == rank())
+      filled.blocks().write(slot, {origin, slot});
+}
+
+/// DIRECT has all blocks in scratch.
+std::size_t budget_of(Method method, bool is_small) {
+  return method == Method::direct ? 32 << 20 : is_small ? 20'000 : 1 << 20;
+}
+
+struct PartsCase : MapCase {
+  bool node = false, bound = false;
+  std::uint64_t looks = 0;  ///< of a rank, at most
+
+  explicit PartsCase(std::mt19937_64& random) : MapCase(random_map_case(random)) {
+    masked = true;
+    options.method = all_methods[pick(random, 0, all_methods.size() - 1)];
+    options.budget_bytes = budget_of(options.method, pick(random, 0, 1) == 0);
+    node = pick(random, 0, 2) == 0;
+    bound = pick(random, 0, 1) == 0;
+    looks = pick(random, 0, 1) * 50;
+    if (bound) options.verify = false;
+  }
+};
+
+/// Slots of all ranks that are wrong after three executions.
+long long wrong_in_parts(const PartsCase& c, std::mt19937_64& own) {
+  FilledMap filled(c.map, rank(), c.shape, c.dense_bytes, 0, c.node);
+  Plan plan = filled.plan(MPI_COMM_WORLD, c.form, c.options);
+  const GlobalContent content = filled.content(c.form, c.options.order);
+  const BlockStorage storage = filled.storage();
+  if (c.bound) plan.bind(storage);
+  long long wrong = 0;
+  for (int k = 0; k < 3; ++k) {
+    filled.fill();
+    if (!c.options.verify) write_staying(filled, -1);
+    Execution execution = c.bound ? start(plan) : start(plan, storage);
+    const auto look = [&] {
+      for (std::uint64_t looks = pick(own, 0, c.looks); looks > 0; --looks) execution.progress();
+    };
+    look();
+    write_staying(filled, rank());
+    look();
+    const Report report = execution.wait();
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound) << test::describe(c.options);
+    wrong += filled.wrong(content);
+  }
+  return sum_over_ranks(wrong);
+}
+
+TEST(Execution, InPartsEndsAsInOne) {
+  const std::uint64_t cases = cases_wanted(150);
+  std::mt19937_64 own(seed() + static_cast<std::uint64_t>(rank()));
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    std::mt19937_64 random(seed() + k);
+    const PartsCase c(random);
+    SCOPED_TRACE(seed_note(seed() + k) + ", " + describe(c.options));
+    long long wrong = -1;
+    const Outcome outcome = outcome_of([&] { wrong = wrong_in_parts(c, own); });
+    ASSERT_EQ(outcome.text, "");
+    ASSERT_EQ(wrong, 0) << "form " << static_cast<int>(c.form) << (c.bound ? ", bound" : "")
+                        << (c.node ? ", node storage" : "");
+  }
+}
+
+/// All blocks to the next rank, in slots that are as full as can be.
+std::unique_ptr<FilledMap> parts_ring(bool node = false) {
+  return std::make_unique<FilledMap>(ring_map(size(), 100, 100, 1), rank(), Shape::dense, 1000, 0,
+                                     node);
+}
+
+TEST(Execution, ComesToItsEndByProgressAlone) {
+  for (const bool node : {false, true})
+    for (const Method method : all_methods)
+      for (const Order order : all_orders) {
+        SCOPED_TRACE(std::string(to_string(method)) + ", " + to_string(order));
+        const auto filled = parts_ring(node);
+        Plan plan = filled->plan(
+            MPI_COMM_WORLD, Form::to_ranks,
+            {.budget_bytes = budget_of(method, true), .method = method, .order = order});
+        for (int k = 0; k < 2; ++k) {
+          filled->fill();
+          Execution execution = start(plan, filled->storage());
+          while (!execution.progress()) {
+          }
+          EXPECT_TRUE(execution.progress()) << "it stays done";
+          execution.wait();
+          EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, order)), 0);
+        }
+      }
+}
+
+TEST(Execution, IsEndedByItsDestructor) {
+  const auto filled = parts_ring();
+  Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  { const Execution execution = start(plan, filled->storage()); }
+  EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, Order::any)), 0);
+  filled->fill();
+  Execution first = start(plan, filled->storage());
+  Execution second = std::move(first);
+  second.wait();
+  EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, Order::any)), 0);
+}
+
+TEST(Execution, OfOnePlanGoesOnBesideThatOfAnother) {
+  const auto one = parts_ring(), other = parts_ring();
+  Plan first = one->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  Plan second = other->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  Execution execution = start(first, one->storage());
+  execute(second, other->storage());
+  execution.wait();
+  for (FilledMap* const each : {one.get(), other.get()})
+    EXPECT_EQ(sum_over_ranks(each->wrong(Form::to_ranks, Order::any)), 0);
+}
+
+TEST(Execution, OfAPlanIsOneAtATime) {
+  const auto filled = parts_ring();
+  Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  Execution execution = start(plan, filled->storage());
+  for (const Outcome& outcome :
+       {outcome_of([&] { execute(plan, filled->storage()); }), outcome_of([&] { execute(plan); }),
+        outcome_of([&] { plan.bind(filled->storage()); })}) {
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+    expect_words(outcome.text, {"is under way", "wait()"});
+  }
+  execution.wait();
+  const Outcome outcome = outcome_of([&] { execution.wait(); });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  expect_words(outcome.text, {"waited for already"});
+  EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, Order::any)), 0);
+}
+
+TEST(Execution, TellsWhatIsWrongBeforeItBeginsAndCanBeTriedAgain) {
+  const auto filled = parts_ring();
+  Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  std::vector<std::array<double, 4>> few(200);
+  const BlockStorage wrong{field(few.data()->data(), few.size(), 4)};
+  const Outcome refused =
+      outcome_of([&] { static_cast<void>(start(plan, is_odd() ? wrong : filled->storage())); });
+  expect_error(refused, ErrorCode::block_size_mismatch, {odd_name(), "blocks of 32 bytes"});
+  start(plan, filled->storage()).wait();
+  EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, Order::any)), 0);
+}
+
+TEST(Bound, PlanIsOneForTheStorageUntilAnotherIsGiven) {
+  const auto filled = parts_ring(), other = parts_ring();
+  Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  const auto expect_unbound = [&] {
+    const Outcome outcome = outcome_of([&] { execute(plan); });
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+    expect_words(outcome.text, {"is not bound", "bind()"});
+  };
+  expect_unbound();
+  plan.bind(filled->storage());
+  execute(plan);
+  EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, Order::any)), 0);
+  execute(plan, other->storage());
+  EXPECT_EQ(sum_over_ranks(other->wrong(Form::to_ranks, Order::any)), 0);
+  expect_unbound();
+}
+
+TEST(Bound, PlanIsRefusedOnAllRanksWhereItWouldHaveToAgreeEachTime) {
+  const auto filled = parts_ring();
+  for (const bool traces : {false, true}) {
+    Options options;
+    options.verify = !traces;
+    if (traces) options.trace = "bound_trace.json";
+    Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, options);
+    const Outcome outcome = outcome_of([&] { plan.bind(filled->storage()); });
+    expect_error(outcome, ErrorCode::invalid_argument,
+                 {"verify, trace or callbacks", "plan without them"});
+  }
+  Options options;
+  if (is_odd()) options.progress = [](const Progress&) {};
+  Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  const Outcome outcome = outcome_of([&] { plan.bind(filled->storage()); });
+  expect_error(outcome, ErrorCode::invalid_argument, {odd_name(), "callbacks"});
+  execute(plan, filled->storage());
+  EXPECT_EQ(sum_over_ranks(filled->wrong(Form::to_ranks, Order::any)), 0);
+}
+
+/// Ranks run ahead of each other as far as the blocks allow.
+TEST(Bound, ExecutionsOfRanksThatAreAheadAreNotMixedUp) {
+  for (const bool node : {false, true})
+    for (const Order order : all_orders) {
+      const auto filled = parts_ring(node);
+      Plan plan =
+          filled->plan(MPI_COMM_WORLD, Form::to_ranks, {.budget_bytes = 20'000, .order = order});
+      plan.bind(filled->storage());
+      std::mt19937_64 own(seed() + static_cast<std::uint64_t>(rank()));
+      for (int k = 0; k < 50; ++k) {
+        filled->fill();
+        if (pick(own, 0, 4) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        execute(plan);
+        ASSERT_EQ(filled->wrong(Form::to_ranks, order), 0);
+      }
+    }
+}
+
+}  // namespace
+}  // namespace valet::test
