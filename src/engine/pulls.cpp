@@ -333,7 +333,7 @@ void Pulls::connect() {
 }
 
 void Pulls::meet() {
-  const auto takes_any = [&](const Source& source) { return source.line != nullptr; };
+  const auto takes_any = [](const Source& source) { return source.line != nullptr; };
   if (blocks_offered_ == 0 && std::ranges::none_of(sources_, takes_any)) return;
   exchange_words<1>(
       state_, state_.flows.outgoing, [&](std::size_t f) { return is_taken(f); },

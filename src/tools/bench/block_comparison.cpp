@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -141,6 +142,14 @@ std::function<Outcome()> BlockComparison::migration(const Options& options, Plac
               places};
     });
   };
+}
+
+std::function<Outcome()> BlockComparison::bound_execution(const Options& options) {
+  const BlockStorage storage{valet::field(memory_.data(), map_.slots, block_bytes_)};
+  const auto plan =
+      std::make_shared<Plan>(plan_to_ranks(MPI_COMM_WORLD, storage, blocks(), ranks_, options));
+  plan->bind(storage);
+  return [plan, this] { return run([&]() -> Moved { return {execute(*plan), Places::any}; }); };
 }
 
 bool BlockComparison::verified(std::uint64_t blocks_after, Places places) const {

@@ -82,6 +82,8 @@ class BlockComparison {
   /// Blocks in one array by migrate(); Valet is given `places`, or ranks.
   [[nodiscard]] std::function<Outcome()> migration(const Options& options,
                                                    Places places = Places::any);
+  /// Executions of a plan that is bound to its storage, which the result keeps.
+  [[nodiscard]] std::function<Outcome()> bound_execution(const Options& options);
 
  private:
   struct Field {

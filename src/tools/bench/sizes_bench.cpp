@@ -22,6 +22,7 @@ class SizesBenchmark final : public Benchmark {
         {"--most", &most_, "largest size; each size is four times the previous one"},
         memory_option(),
         method_option(methods_),
+        {"--bound", &binds_, "executions of a plan that is made and bound before"},
         sharing_flag()};
   }
 
@@ -47,7 +48,8 @@ class SizesBenchmark final : public Benchmark {
     std::vector<Series> all;
     for (const std::string& method : methods_) {
       options.method = parse_method(method);
-      all.push_back({method, comparison.migration(options)});
+      all.push_back(
+          {method, binds_ ? comparison.bound_execution(options) : comparison.migration(options)});
     }
     compare({{"pattern", pattern},
              {"method", ""},
@@ -55,7 +57,8 @@ class SizesBenchmark final : public Benchmark {
              {"bytes", blocks * block_bytes},
              {"blocks", blocks},
              {"block_bytes", block_bytes},
-             {"memory", options.budget_bytes}},
+             {"memory", options.budget_bytes},
+             {"bound", binds_}},
             std::move(all), comparison.peer(),
             [](Case& row, const Report& report) { row["seconds_plan"] = report.plan_seconds; });
   }
@@ -65,6 +68,7 @@ class SizesBenchmark final : public Benchmark {
   std::string least_ = "1K";
   std::string most_ = "1G";
   std::vector<std::string> methods_{"auto"};
+  bool binds_ = false;
 };
 
 }  // namespace
