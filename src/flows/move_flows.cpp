@@ -157,6 +157,7 @@ class plan::Executor {
     Report report;
     observe::ProgressMeter meter;
     engine::LocalSlots local;
+    std::optional<observe::Stage> exchange;  ///< from begin() to finish()
     double start_seconds = mpi::now();
     double waited_seconds = 0;  ///< by the observer, before
   };
@@ -178,7 +179,7 @@ class plan::Executor {
   void hash_before();
   void redistribute();
   void hash_after();
-  /// A step of the exchange, in the trace.
+  /// A step of the exchange.
   template <class Step>
   bool exchange(Step&& step);
   /// Requests may be pending: what they touch is given up, not freed.
@@ -216,6 +217,7 @@ void plan::Executor::begin(StorageBackend& storage, const Storages& all) {
   Ends ends{this};
   if (verification_) hash_before();
   ends.executor = nullptr;
+  running_->exchange.emplace(running_->backend, running_->local.trace(), "exchange");
   running_->waited_seconds = state_.observer.waiting_seconds;
   exchange([&] {
     exchange_->begin(running_->local, scratch_);
@@ -235,6 +237,7 @@ Report plan::Executor::finish() {
   });
   report.waiting_seconds = state_.observer.waiting_seconds - running_->waited_seconds;
   if (observe::ProgressMeter* const meter = state_.observer.progress) meter->finish();
+  running_->exchange.reset();
   const Ends ends{this};
   redistribute();
   if (verification_) hash_after();
@@ -246,7 +249,6 @@ bool plan::Executor::exchange(Step&& step) {
   const double begin = mpi::now();
   bool is_done = false;
   try {
-    const observe::Stage stage(running_->backend, running_->local.trace(), "exchange");
     is_done = step();
   } catch (...) {
     give_up();
