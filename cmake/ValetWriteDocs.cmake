@@ -24,8 +24,8 @@ set(waiting
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)
 set(private valet/ledger.hpp)
-set(group_start valet/configuration.hpp valet/cost_model.hpp valet/error.hpp valet/log.hpp
-                valet/method_choice.hpp valet/options.hpp valet/progress.hpp valet/report.hpp)
+set(group_start valet/configuration.hpp valet/error.hpp valet/log.hpp
+                valet/options.hpp valet/progress.hpp valet/report.hpp)
 set(group_storage valet/block_storage.hpp valet/custom_storage.hpp valet/node_array.hpp
                   valet/ragged_storage.hpp valet/ref.hpp valet/slots.hpp valet/storage_backend.hpp)
 set(group_plans valet/objects.hpp valet/plan.hpp valet/repair.hpp)

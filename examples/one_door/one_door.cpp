@@ -29,7 +29,7 @@ std::uint64_t step(Zoltan_Struct* zoltan, const valet::zoltan::Attached& attache
   const std::uint64_t promised = all.budget_bytes + 65536 + 256 * neighbours + 12 * slots;
   if (is_told)
     std::cout << "  by " << all.method << ": ASPEN's segments " << all.segments << ", peak "
-              << peak / 1024 << " of " << promised / 1024 << " KiB. " << all.reason() << '\n';
+              << peak / 1024 << " of " << promised / 1024 << " KiB. " << all.reason << '\n';
   return code == ZOLTAN_OK && peak <= promised ? promised : 0;
 }
 

@@ -12,7 +12,7 @@ namespace valet::detail {
 
 /// All variables of the environment that Valet reads, those of adapters included: one process
 /// may use only a part of the library in an environment made for another.
-constexpr std::array<std::string_view, 21> variables{"VALET_DEVICE_MPI",
+constexpr std::array<std::string_view, 20> variables{"VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_CALLBACKS",
                                                      "VALET_MIGRATE_EDGE_ORDER",
                                                      "VALET_MIGRATE_GRANULARITY",
@@ -31,7 +31,6 @@ constexpr std::array<std::string_view, 21> variables{"VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_VERBOSE",
                                                      "VALET_MIGRATE_VERIFY",
                                                      "VALET_MIGRATE_WHEN_INFEASIBLE",
-                                                     "VALET_MODEL",
                                                      "VALET_PROGRESS"};
 
 /// Letters to change, add or leave out to make one text of the other (Levenshtein). Local.

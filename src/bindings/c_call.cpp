@@ -46,12 +46,6 @@ std::function<std::size_t()> to_available_bytes(const Valet_Phased_options& opti
   };
 }
 
-std::optional<CostModel> to_model(const Valet_Cost_model* model) {
-  if (model == nullptr) return std::nullopt;
-  return CostModel{model->latency_seconds, model->bandwidth, model->copy_bandwidth,
-                   model->block_seconds};
-}
-
 /// Calls `action` with every number, choice and switch of the options in C++, and the same in C.
 template <class InCpp, class InC, class Action>
 void for_each_number(InCpp& options, InC& in_c, Action&& action) {
@@ -155,7 +149,6 @@ Options to_options(const Valet_Options& options) {
   require_choice("edge_order", options.cyclic.edge_order, VALET_EDGE_ORDER_ROTATED);
   Options result;
   for_each_number(result, options, [](auto& value, const auto& in_c) { convert(in_c, value); });
-  result.automatic.model = to_model(options.automatic.model);
   result.phased.available_bytes = to_available_bytes(options.phased);
   if (options.trace != nullptr) result.trace = options.trace;
   result.progress = to_progress(options);
@@ -183,13 +176,7 @@ Report to_report(const Valet_Report& report) {
       [&](const auto& field) { result.*field.value = whole.*field.in_c; });
   result.method = whole.method;
   result.ranks = whole.ranks;
-  if (whole.reason[0] != '\0') {
-    schedule::Choice choice;
-    choice.seconds = whole.predicted_seconds;
-    choice.lower_bound_seconds = whole.lower_bound_seconds;
-    choice.reason = whole.reason;
-    result.choice = std::make_shared<const schedule::Choice>(std::move(choice));
-  }
+  if (whole.reason[0] != '\0') result.reason = report.reason;  // lasts as long as the caller's
   return result;
 }
 
@@ -205,7 +192,7 @@ void write_report(const Report& done, Valet_Report* report) {
   whole.struct_size = report->struct_size;
   whole.ranks = done.ranks;
   copy_text(done.method, whole.method);
-  copy_text(done.reason(), whole.reason);
+  copy_text(done.reason, whole.reason);
   std::memcpy(report, &whole, whole.struct_size);
 }
 

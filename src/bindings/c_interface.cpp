@@ -129,16 +129,6 @@ void Valet_Report_init(Valet_Report* report, size_t struct_size) {
   initialise(report, struct_size, Valet_Report{});
 }
 
-int Valet_Parse_cost_model(const char* text, Valet_Cost_model* model) {
-  return guarded([&] {
-    require_pointer(text, "the text", "give one such as \"latency=2e-6\"");
-    require_pointer(model, "the place for the model", "give the address of a Valet_Cost_model");
-    const valet::CostModel parsed = valet::parse_cost_model(text);
-    *model = {parsed.latency_seconds, parsed.bandwidth, parsed.copy_bandwidth,
-              parsed.block_seconds};
-  });
-}
-
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }
 
 int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots, size_t row_bytes,

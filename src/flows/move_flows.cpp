@@ -70,7 +70,7 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   report.plan_from_layout = state.from_layout;
   report.segments = state.segments;
   report.periods = state.periods;
-  report.choice = state.choice;
+  report.reason = state.reason;
   return report;
 }
 
@@ -368,8 +368,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
 void flows::prepare(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
   state.shares = state.options.share_memory && traits.shares_memory != nullptr &&
-                 traits.shares_memory(state.options) &&
-                 !(state.choice && !state.choice->shares_memory);
+                 traits.shares_memory(state.options);
   // Where it does not, what is kept stays for the next plan, if scratch leaves room.
   if (state.shares) state.memory.share(plan::node_wish(state));
   engine::reserve_schedule(state);

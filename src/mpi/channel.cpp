@@ -162,7 +162,6 @@ class CommunicatorCache {
     return std::exchange(scratch_, std::move(scratch));
   }
 
-  std::optional<Machine> machine;
   const std::vector<int> node_ranks;
   std::array<std::shared_ptr<void>, pool_limit> kept;  ///< with the channels of the pool
 
@@ -292,8 +291,6 @@ Channel::Channel(std::shared_ptr<const Lease> lease)
   check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
-
-std::optional<Machine>& Channel::machine() const { return lease_->cache->machine; }
 
 std::span<const int> Channel::node_ranks() const { return lease_->cache->node_ranks; }
 

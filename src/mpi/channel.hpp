@@ -8,7 +8,6 @@
 /// its own, and neither does a plan until it is made.
 
 #include "mpi/hooks.hpp"
-#include <valet/cost_model.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 
@@ -18,12 +17,6 @@
 #include <span>
 
 namespace valet::mpi {
-
-/// What the ranks of a communicator run on; the same on all of them.
-struct Machine {
-  std::optional<schedule::CostModel> model;  ///< none: not measured yet
-  int ranks_on_node = 1;                     ///< most ranks that a node has
-};
 
 /// Passes while MPI can be used. @throws Error not_initialized. Local.
 VALET_EXPORT void require_mpi();
@@ -70,10 +63,6 @@ class VALET_EXPORT Channel {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
-  /// What was found out about the ranks of the user's communicator, kept with it: the same on all
-  /// ranks, because all set it together, in a call that no other thread makes at the same time for
-  /// this communicator. Local.
-  [[nodiscard]] std::optional<Machine>& machine() const;
   /// The ranks of the user's communicator that share memory with this one, which is among them;
   /// ascending. Found once for the communicator. Local.
   [[nodiscard]] std::span<const int> node_ranks() const;

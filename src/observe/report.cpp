@@ -99,9 +99,7 @@ std::string Report::to_string() const {
   text += parts_of_exchange(*this);
   add(true, "\n  extra memory on a rank: ", readable_bytes(peak_extra_bytes), " at the peak, ",
       readable_bytes(extra_bytes_bound), " promised at most");
-  add(!reason().empty(), "\n  chosen: ", reason());
-  add(lower_bound_seconds() > 0, "\n  lower bound ", readable_milliseconds(lower_bound_seconds()),
-      ", achieved ", formatted("%.0f %%", achieved_fraction() * 100));
+  add(!reason.empty(), "\n  chosen: ", reason);
   add(plan_from_layout, "\n  planned from the layout, no counts exchanged: ", segments,
       " segments, ", periods, " periods");
   add(verified, "\n  verified: every block arrived as it was sent");
@@ -109,7 +107,7 @@ std::string Report::to_string() const {
 }
 
 std::string Report::to_json() const {
-  nlohmann::ordered_json object = {{"method", method}, {"reason", reason()}, {"ranks", ranks}};
+  nlohmann::ordered_json object = {{"method", method}, {"reason", reason}, {"ranks", ranks}};
   observe::for_each_field(
       [&](const auto& field) { object[field.name] = std::invoke(field.value, *this); });
   object["valet"] = version();

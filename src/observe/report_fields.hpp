@@ -68,9 +68,7 @@ inline constexpr std::array report_seconds{
 inline constexpr std::array report_flags{VALET_FIELD(verified, same),
                                          VALET_FIELD(plan_from_layout, same)};
 
-inline constexpr std::array report_functions{
-    VALET_FIELD(seconds, derived), VALET_FIELD(predicted_seconds, derived),
-    VALET_FIELD(lower_bound_seconds, derived), VALET_FIELD(achieved_fraction, derived)};
+inline constexpr std::array report_functions{VALET_FIELD(seconds, derived)};
 
 #undef VALET_FIELD
 

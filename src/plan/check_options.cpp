@@ -4,8 +4,6 @@
 #include "base/diagnose.hpp"
 #include "schedule/methods.hpp"
 
-#include <cmath>
-
 namespace valet::plan {
 namespace {
 
@@ -21,23 +19,13 @@ std::optional<Diagnostic> check_phases(const Options& options) {
   return std::nullopt;
 }
 
-std::optional<Diagnostic> check_model(const CostModel& model) {
-  for (const double value :
-       {model.latency_seconds, model.bandwidth, model.copy_bandwidth, model.block_seconds})
-    if (value <= 0 || !std::isfinite(value))
-      return invalid("AutomaticOptions::model is ", to_string(model),
-                     "; give finite numbers above 0, or no model");
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<Diagnostic> check_options(const Options& options) {
   if (options.stream.window < 1 || options.stream.window > 64)
     return invalid("a window of ", options.stream.window, " messages; choose one from 1 to 64");
   if (auto unknown = schedule::check_choices(options)) return unknown;
-  if (auto diagnostic = check_phases(options)) return diagnostic;
-  return options.automatic.model ? check_model(*options.automatic.model) : std::nullopt;
+  return check_phases(options);
 }
 
 std::optional<Diagnostic> check_options(const LayoutOptions& options) {

@@ -7,7 +7,6 @@
 #include "plan/flows.hpp"
 #include "schedule/methods.hpp"
 #include "storage/loan.hpp"
-#include <valet/method_choice.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
@@ -48,15 +47,10 @@ struct State {
         flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
     frame->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
-    if (options.method == Method::automatic) make_room_to_measure();
   }
 
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
-  /// Measuring the machine takes the budget. Local; comes before the ranks agree on memory.
-  void make_room_to_measure() {
-    if (!channel.machine()) memory.free_unused();
-  }
   /// What is left of the budget for the blocks.
   void limit_budget(std::size_t bytes) {
     options.budget_bytes = bytes;
@@ -95,7 +89,7 @@ struct State {
 
   // What planning found, for reports.
   double plan_seconds = 0;
-  std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
+  std::string_view reason;     ///< Report::reason
   bool from_layout = false;    ///< Report::plan_from_layout; the same on all ranks
   std::uint64_t segments = 0;  ///< Report::segments
   std::uint64_t periods = 0;   ///< Report::periods

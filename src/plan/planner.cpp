@@ -9,7 +9,6 @@
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
-#include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
 #include "plan/final_slots.hpp"
 #include "plan/map_counts.hpp"
@@ -115,10 +114,10 @@ void learn_message_blocks(State& state, std::uint64_t least, std::uint64_t most)
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
-/// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
+/// reduction that agrees on this rank's finding.
 /// @return Whether some rank lacks room for an exchange in order.
 bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form form,
-                   const StorageBackend* backend, JointShape& shape) {
+                   const StorageBackend* backend) {
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
   agreement.largest(any_lacks_room);
@@ -139,7 +138,6 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
        [](std::int64_t to_slots) -> std::string { return to_slots != 0 ? "slots" : "ranks"; }},
       form == Form::slots);
   agree_on_options(agreement, state.options);
-  shape.join(agreement);
   agreement.enough(state.blocks.least_scratch_blocks() * state.blocks.block_bytes);
   std::uint64_t most_slots = state.flows.slots;
   agreement.largest(most_slots);
@@ -469,10 +467,11 @@ void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form,
                     const StorageBackend* backend) {
   const bool is_listed = form == Form::any && lists_arrivals(state.options.method);
   if (!mine && is_listed) mine = list_where_memory_is(state);
-  JointShape shape;
-  if (!mine) shape = shape_of(state);
-  const bool any_lacks_room = agree_on_plan(state, mine, form, backend, shape);
-  resolve_method(state, shape);
+  const bool any_lacks_room = agree_on_plan(state, mine, form, backend);
+  if (state.options.method == Method::automatic) {
+    state.options.method = Method::stream;
+    state.reason = "stream brings each block straight to its rank, within any budget";
+  }
   if (form != Form::any || is_listed) return;
   const schedule::LandingRule landing = schedule::traits_of(state.options.method).landing;
   if (landing == schedule::LandingRule::at_once ||

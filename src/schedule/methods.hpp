@@ -7,7 +7,6 @@
 
 #include <valet/error.hpp>
 #include <valet/export.hpp>
-#include <valet/method_choice.hpp>
 #include <valet/options.hpp>
 
 #include <optional>

@@ -17,15 +17,12 @@ subroutine call_others(comm, storage, slots, count, buffer, elements, size, send
   type(c_ptr) :: plan, deal
   type(Valet_Options) :: options
   type(Valet_Report) :: report, total
-  type(Valet_Cost_model), target :: machine
   integer(c_int64_t) :: changed, changed_in_all
   integer(c_int) :: code
 
-  ! Options and reports; the machine is known by numbers.
+  ! Options and reports.
   options = Valet_Options_default()
   options%budget_bytes = 2**20
-  code = Valet_Parse_cost_model('latency=2e-6,bandwidth=1e10', machine)
-  if (code == VALET_SUCCESS) options%automatic%model = c_loc(machine)
   report = Valet_Report_default()
   code = Valet_Alltoallv_in_place(comm, c_loc(buffer), 8_c_size_t*elements, send_counts, &
     element_bytes=8_c_size_t, any_order=0, options=options, report=report)

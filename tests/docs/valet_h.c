@@ -120,12 +120,9 @@ static void to_log(int level, const char* message, void* file) {
 
 void logged_run(MPI_Comm comm, const Valet_Storage* storage, uint64_t count, const int* ranks,
                 FILE* log_file) {
-  /* Messages go where those of the application go; the machine is known by numbers. */
+  /* Messages go where those of the application go. */
   Valet_Set_log_callback(to_log, log_file);
   Valet_Options options = Valet_Options_default();
-  Valet_Cost_model machine;
-  if (Valet_Parse_cost_model("latency=2e-6,bandwidth=1e10", &machine) == VALET_SUCCESS)
-    options.automatic.model = &machine;
 
   Valet_Plan* plan = NULL;
   Valet_Report report = Valet_Report_default();

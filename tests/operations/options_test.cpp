@@ -112,9 +112,6 @@ const std::vector<Operation<Options>> operations{
     {"a migration of ragged blocks",
      [](Data& d, const Options& o) { migrate(MPI_COMM_WORLD, d.ragged(), slots, d.ranks, o); }}};
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 std::vector<Mistake<Options>> mistakes() {
   std::vector<Mistake<Options>> all{
       {"Options::method differs: ", [](Options& o) { o.method = Method::cyclic; }},
@@ -149,13 +146,6 @@ std::vector<Mistake<Options>> mistakes() {
   for (const int parking : {INT_MIN, -1})
     all.push_back({"a parking interval of " + std::to_string(parking),
                    [parking](Options& o) { o.phased.parking = parking; }});
-  for (const double value : {nan, infinity, 0.0, -1.0})
-    for (double CostModel::*const number : {&CostModel::latency_seconds, &CostModel::bandwidth,
-                                            &CostModel::copy_bandwidth, &CostModel::block_seconds})
-      all.push_back({"AutomaticOptions::model is latency=", [=](Options& o) {
-                       o.automatic.model = CostModel{};
-                       *o.automatic.model.*number = value;
-                     }});
   return all;
 }
 
@@ -173,7 +163,6 @@ TEST(OptionsOfAllOperations, MayDifferWhereTheManualSaysSo) {
       options.keep_memory = options.progress_bar = false;
       options.stream.window = 64;
       options.cyclic.edge_order = EdgeOrder::rotated;
-      options.automatic.model = CostModel{};
       options.progress = [](const Progress&) {};
     }
     const Outcome outcome = outcome_of([&] { operation.call(data, options); });
@@ -300,7 +289,6 @@ const std::vector<Operation<Valet_Options>> operations_in_c{
      [](Data& d, const Valet_Options& o) { redistribute_in_c(d, o, true); }}};
 
 TEST(OptionsOfAllOperations, InCAreCheckedAndAgreedOn) {
-  static const Valet_Cost_model no_number{nan, 1, 1, 1};
   expect_all_refused<Valet_Options>(
       Valet_Options_default(), operations_in_c,
       {{"Options::method differs: ", [](Valet_Options& o) { o.method = VALET_METHOD_CYCLIC; }},
@@ -328,9 +316,7 @@ TEST(OptionsOfAllOperations, InCAreCheckedAndAgreedOn) {
        {"unknown edge_order 2", [](Valet_Options& o) { o.cyclic.edge_order = 2; }},
        {"a window of 0 messages", [](Valet_Options& o) { o.stream.window = 0; }},
        {"a window of 65 messages", [](Valet_Options& o) { o.stream.window = 65; }},
-       {"a parking interval of -1", [](Valet_Options& o) { o.phased.parking = -1; }},
-       {"AutomaticOptions::model is latency=",
-        [](Valet_Options& o) { o.automatic.model = &no_number; }}});
+       {"a parking interval of -1", [](Valet_Options& o) { o.phased.parking = -1; }}});
 }
 
 }  // namespace

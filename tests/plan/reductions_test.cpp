@@ -50,7 +50,7 @@ TEST(Reductions, APlanTakesTwoWhateverTheOrder) {
   for (const Method method : {Method::stream, Method::direct, Method::automatic})
     for (const Order order : {Order::any, Order::fill, Order::stable}) {
       const Options options{.method = method, .order = order};
-      static_cast<void>(plan_of(numbers, options));  // measures, and fills the pool
+      static_cast<void>(plan_of(numbers, options));  // fills the pool
       const Calls calls = collective_calls([&] { static_cast<void>(plan_of(numbers, options)); });
       EXPECT_EQ(calls, planning) << to_string(method) << ", " << to_string(order);
     }

@@ -57,19 +57,6 @@ module valet
     real(c_double) :: elapsed_seconds
   end type
 
-  !> The cost of moving data, in seconds and bytes per second. Valet_Parse_cost_model() reads one.
-  type, bind(C), public :: Valet_Cost_model
-    real(c_double) :: latency_seconds
-    real(c_double) :: bandwidth
-    real(c_double) :: copy_bandwidth
-    real(c_double) :: block_seconds
-  end type
-
-  !> `model` is c_loc of a Valet_Cost_model.
-  type, bind(C), public :: Valet_Automatic_options
-    type(c_ptr) :: model
-  end type
-
   type, bind(C), public :: Valet_Stream_options
     integer(c_int) :: window
   end type
@@ -103,7 +90,6 @@ module valet
     integer(c_size_t) :: message_bytes
     integer(c_int) :: alltoall_method
     integer(c_int) :: progress_bar
-    type(Valet_Automatic_options) :: automatic
     type(Valet_Stream_options) :: stream
     type(Valet_Phased_options) :: phased
     type(Valet_Cyclic_options) :: cyclic
@@ -152,9 +138,6 @@ module valet
     real(c_double) :: solve_seconds
     real(c_double) :: scatter_seconds
     real(c_double) :: seconds
-    real(c_double) :: predicted_seconds
-    real(c_double) :: lower_bound_seconds
-    real(c_double) :: achieved_fraction
     character(kind=c_char) :: method(VALET_REPORT_METHOD_BYTES)
     character(kind=c_char) :: reason(VALET_REPORT_REASON_BYTES)
   end type
@@ -198,7 +181,7 @@ module valet
   end type
 
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
-    Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, Valet_Parse_cost_model, &
+    Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
     Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_free, Valet_Plan_to_ranks, &
     Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
     Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, Valet_Alltoallv_in_place, &
@@ -219,12 +202,6 @@ module valet
       type(Valet_Report) :: report
       integer(c_size_t), value :: struct_size
     end subroutine
-
-    integer(c_int) function parse_cost_model(text, model) bind(C, name="Valet_Parse_cost_model")
-      import :: c_char, c_int, Valet_Cost_model
-      character(kind=c_char), intent(in) :: text(*)
-      type(Valet_Cost_model) :: model
-    end function
 
     !> Combines the reports of all ranks; initialise `total` with Valet_Report_default().
     integer(c_int) function Valet_Summed_over_ranks(communicator, report, total) &
@@ -409,13 +386,6 @@ contains
   function Valet_Options_default() result(options)
     type(Valet_Options) :: options
     call Valet_Options_init(options, c_sizeof(options))
-  end function
-
-  !> Reads a cost model, as VALET_MODEL has it.
-  integer(c_int) function Valet_Parse_cost_model(text, model)
-    character(*), intent(in) :: text
-    type(Valet_Cost_model), intent(inout) :: model
-    Valet_Parse_cost_model = parse_cost_model(trim(text) // c_null_char, model)
   end function
 
   !> `label` is the same on all ranks, used in messages.

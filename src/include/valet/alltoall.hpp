@@ -22,8 +22,8 @@ namespace valet {
 /// use of AlltoallOptions::any_order.
 enum class AlltoallMethod {
   /// `direct` if the budget of every rank holds the elements that leave it, at most 8 MiB.
-  /// Otherwise `stream` if its pages fit the budget of every rank and it is predicted to be faster
-  /// than `swaps` (which wins for few elements); see Method::automatic. Report::reason() says why.
+  /// Otherwise `stream` if its pages fit the budget of every rank, else `swaps`. Report::reason
+  /// says why.
   automatic,
   /// Sends pages straight to their destination. The budget must hold lists of pages and the
   /// fragments of segments that do not fill a page.

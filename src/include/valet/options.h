@@ -4,8 +4,8 @@
 
 /**
  * @file
- * Options for C: options.hpp, cost_model.hpp and progress.hpp. Included by valet.h, which describes
- * what all functions have in common.
+ * Options for C: options.hpp and progress.hpp. Included by valet.h, which describes what all
+ * functions have in common.
  */
 
 #include <valet/export.hpp>
@@ -23,7 +23,7 @@ enum {
   VALET_METHOD_DIRECT = 1,   /**< everything at once, if it fits the budget */
   VALET_METHOD_PHASED = 2,   /**< in phases that fit free memory */
   VALET_METHOD_CYCLIC = 3,   /**< cycles and shifts scheduled by rank 0 */
-  VALET_METHOD_AUTOMATIC = 4 /**< STREAM or DIRECT, whichever is predicted faster */
+  VALET_METHOD_AUTOMATIC = 4 /**< STREAM; DIRECT for layouts within the budget */
 };
 /** Valet_Phased_options::heuristic; see valet::Heuristic. */
 enum {
@@ -52,7 +52,7 @@ enum {
 };
 /** Valet_Options::alltoall_method, for Valet_Alltoallv_in_place(); see valet::AlltoallMethod. */
 enum {
-  VALET_ALLTOALL_AUTOMATIC = 0, /**< direct if it fits, else the one predicted faster */
+  VALET_ALLTOALL_AUTOMATIC = 0, /**< direct, stream or swaps: the first that fits */
   VALET_ALLTOALL_STREAM = 1,    /**< straight to the destination, in pages */
   VALET_ALLTOALL_SWAPS = 2,     /**< pairwise or bitonic, whichever swaps less */
   VALET_ALLTOALL_BITONIC = 3,   /**< bitonic sort across ranks */
@@ -78,26 +78,9 @@ typedef void Valet_Progress_fn(const Valet_Progress* progress, void* data);
  * or exit by longjmp. For C++ exceptions see valet::PhasedOptions. */
 typedef size_t Valet_Available_bytes_fn(void* data);
 
-/** The cost of moving data; see valet::CostModel. All members are above 0. */
-typedef struct Valet_Cost_model {
-  double latency_seconds; /**< time of an empty message */
-  double bandwidth;       /**< bytes per second sent while receiving as much */
-  double copy_bandwidth;  /**< bytes per second from memory to memory */
-  double block_seconds;   /**< time to gather or scatter a block of 64 bytes */
-} Valet_Cost_model;
-/** Parses "latency=2e-6,bandwidth=4e9,copy=5e9,block=8e-9": valet::parse_cost_model(). Local.
- * @param text   Omitted entries have their defaults.
- * @param model  Receives the model; unchanged on error.
- * @return VALET_SUCCESS or VALET_INVALID_ARGUMENT. */
-VALET_EXPORT int Valet_Parse_cost_model(const char* text, Valet_Cost_model* model);
-
 /* The parts of Valet_Options keep their size: later options of a method go behind the last member
  * of Valet_Options. */
 
-/** Options of VALET_METHOD_AUTOMATIC; see valet::AutomaticOptions. */
-typedef struct Valet_Automatic_options {
-  const Valet_Cost_model* model; /**< NULL: VALET_MODEL, or a measurement; read during the call */
-} Valet_Automatic_options;
 /** Options of VALET_METHOD_STREAM; see valet::StreamOptions. */
 typedef struct Valet_Stream_options {
   int window; /**< most outstanding data messages, 1 to 64; default 32 */
@@ -117,8 +100,8 @@ typedef struct Valet_Cyclic_options {
 } Valet_Cyclic_options;
 
 /** Options as in valet::Options; start from Valet_Options_default(). Budgets, message_bytes,
- * keep_memory, windows, available_bytes, edge orders, models, progress callbacks and bars may
- * differ between ranks; the rest must be the same on all ranks. */
+ * keep_memory, windows, available_bytes, edge orders, progress callbacks and bars may differ
+ * between ranks; the rest must be the same on all ranks. */
 typedef struct Valet_Options {
   size_t struct_size;   /**< sizeof(Valet_Options); members beyond it have their defaults */
   size_t budget_bytes;  /**< scratch of this rank; default 4 MiB */
@@ -130,13 +113,12 @@ typedef struct Valet_Options {
   size_t message_bytes; /**< most bytes of a data message; default 0 lets Valet choose */
   int alltoall_method;  /**< default VALET_ALLTOALL_AUTOMATIC */
   int progress_bar;     /**< not 0: progress bar on the terminal of rank 0; default 1 */
-  Valet_Automatic_options automatic; /**< used if Valet chooses the method */
-  Valet_Stream_options stream;       /**< used if Valet or the user chooses this method */
-  Valet_Phased_options phased;       /**< likewise */
-  Valet_Cyclic_options cyclic;       /**< likewise */
-  const char* trace;                 /**< path of a trace, read during the call; NULL for none */
-  Valet_Progress_fn* progress;       /**< NULL for none; used until the plan is freed */
-  void* progress_data;               /**< for progress */
+  Valet_Stream_options stream; /**< used if Valet or the user chooses this method */
+  Valet_Phased_options phased; /**< likewise */
+  Valet_Cyclic_options cyclic; /**< likewise */
+  const char* trace;           /**< path of a trace, read during the call; NULL for none */
+  Valet_Progress_fn* progress; /**< NULL for none; used until the plan is freed */
+  void* progress_data;         /**< for progress */
 } Valet_Options;
 
 /** Sets all options to their defaults, and `struct_size`. Local.

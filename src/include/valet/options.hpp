@@ -4,13 +4,11 @@
 /// @file
 /// Options of a redistribution, and the names of their values.
 
-#include <valet/cost_model.hpp>
 #include <valet/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,8 +19,8 @@ struct Progress;
 
 /// How the exchange is scheduled. All methods leave the same bytes in every occupied slot.
 enum class Method {
-  /// STREAM or DIRECT: the one predicted to be faster within the budget, from the map and the cost
-  /// of moving data on these ranks (AutomaticOptions::model). Report::reason() says why.
+  /// Valet chooses, and Report::reason says why: STREAM, but DIRECT for a layout in place if the
+  /// budget of every rank holds all that leaves and arrives.
   automatic = 4,
   stream = 0,  ///< receivers grant credits, senders stream; bounded by the budget, never deadlocks
   direct,      ///< everything at once through full buffers; only if these fit the budget
@@ -58,11 +56,6 @@ enum class EdgeOrder {
   rotated,    ///< by destination, starting after this rank: an even transpose becomes P-1 rotations
 };
 
-/// @cond  Method::automatic: the basis of its predictions. Told in its own namespace.
-using schedule::CostModel;
-using schedule::parse_cost_model;
-/// @endcond
-
 /// Which slots the blocks of a map to ranks get. In all three orders they end in the first slots of
 /// the rank.
 enum class Order {
@@ -76,14 +69,6 @@ enum class Order {
   any,
   fill,    ///< resident blocks keep their slots, arrivals fill the lowest holes: few copies
   stable,  ///< resident blocks, then arrivals by (source rank, old slot), packed from slot 0
-};
-
-/// Options of Method::automatic.
-struct AutomaticOptions {
-  /// The cost of moving data. If not set, it is read from the environment variable VALET_MODEL (see
-  /// parse_cost_model()) or else measured once per communicator, in a few milliseconds. If ranks
-  /// differ, the largest value of each number is used, so that all choose alike.
-  std::optional<CostModel> model = {};
 };
 
 /// Options of Method::stream.
@@ -122,8 +107,8 @@ struct CyclicOptions {
 };
 
 /// Options of a redistribution; options of a single method are in the member named after it.
-/// Budgets, message_bytes, keep_memory, windows, available_bytes, edge_order, models, progress
-/// callbacks and bars may differ between ranks; the rest must be the same on all ranks.
+/// Budgets, message_bytes, keep_memory, windows, available_bytes, edge_order, progress callbacks
+/// and bars may differ between ranks; the rest must be the same on all ranks.
 struct Options {
   /// Scratch for blocks in transit on this rank, in bytes; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -145,10 +130,9 @@ struct Options {
   /// takes longer than moving as much data. It is freed with the communicator, or by a call that is
   /// not to keep it or has a smaller budget. Ranks may differ.
   bool keep_memory = true;
-  AutomaticOptions automatic = {};  ///< used if Valet chooses the method
-  StreamOptions stream = {};        ///< used if Valet or the user chooses this method
-  PhasedOptions phased = {};        ///< likewise
-  CyclicOptions cyclic = {};        ///< likewise
+  StreamOptions stream = {};  ///< used if Valet or the user chooses this method
+  PhasedOptions phased = {};  ///< likewise
+  CyclicOptions cyclic = {};  ///< likewise
   /// File for a trace of what every rank did and when, in Chrome trace events (for
   /// ui.perfetto.dev): the plan and its first execution; each further execution replaces it. Empty
   /// on all ranks or on none; the path of rank 0 is used. Takes 24 KiB beyond the memory bound, and

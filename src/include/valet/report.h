@@ -55,15 +55,12 @@ typedef struct Valet_Report {
   double local_seconds;       /**< moving blocks inside the rank */
   double verify_seconds;      /**< checksums, if requested */
   double waiting_seconds;     /**< part of the exchange: blocked in MPI */
-  double gather_seconds;    /**< part of the exchange: matrix to the root, centralized scheduler */
-  double solve_seconds;     /**< part of the exchange: the root computes phases */
-  double scatter_seconds;   /**< part of the exchange: phases to the ranks, including waiting */
-  double seconds;           /**< plan, exchange and local time, without verification */
-  double predicted_seconds; /**< VALET_METHOD_AUTOMATIC: of the chosen method; else 0 */
-  double lower_bound_seconds; /**< VALET_METHOD_AUTOMATIC: to cross the network; else 0 */
-  double achieved_fraction;   /**< lower bound over exchange and local time; else 0 */
+  double gather_seconds;  /**< part of the exchange: matrix to the root, centralized scheduler */
+  double solve_seconds;   /**< part of the exchange: the root computes phases */
+  double scatter_seconds; /**< part of the exchange: phases to the ranks, including waiting */
+  double seconds;         /**< plan, exchange and local time, without verification */
   char method[VALET_REPORT_METHOD_BYTES]; /**< name of the method used, such as "stream" */
-  char reason[VALET_REPORT_REASON_BYTES]; /**< VALET_METHOD_AUTOMATIC: why it chose; else "" */
+  char reason[VALET_REPORT_REASON_BYTES]; /**< why, if Valet chose it; else "" */
 } Valet_Report;
 
 /** Empties a report and sets `struct_size`. Local.

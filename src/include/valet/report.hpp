@@ -5,11 +5,9 @@
 /// Reports of redistributions: what moved, how long it took, how much memory it needed.
 
 #include <valet/export.hpp>
-#include <valet/method_choice.hpp>
 #include <valet/mpi.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -59,26 +57,11 @@ struct Report {
   /// Counts were computed instead of exchanged: the map was recognised as regular on all ranks,
   /// or plan_to_layout() made the plan.
   bool plan_from_layout = false;
-  /// The choice of Method::automatic; null if a method was set.
-  std::shared_ptr<const schedule::Choice> choice;
+  /// If Valet chose the method: why, as a sentence that lasts as long as the program.
+  std::string_view reason = {};
 
-  /// Method::automatic: why it chose this method, as a sentence; empty if a method was set.
-  [[nodiscard]] std::string_view reason() const {
-    return choice ? std::string_view(choice->reason) : std::string_view();
-  }
-  /// Method::automatic: predicted seconds of the chosen method; 0 if a method was set.
-  [[nodiscard]] double predicted_seconds() const { return choice ? choice->seconds : 0; }
-  /// Method::automatic: least seconds for the bytes to cross the network; 0 if a method was set.
-  [[nodiscard]] double lower_bound_seconds() const {
-    return choice ? choice->lower_bound_seconds : 0;
-  }
   /// Plan, exchange and local time, without verification.
   [[nodiscard]] double seconds() const { return plan_seconds + exchange_seconds + local_seconds; }
-  /// The lower bound as a fraction of exchange and local time; 0 if it is not known.
-  [[nodiscard]] double achieved_fraction() const {
-    const double taken = exchange_seconds + local_seconds;
-    return taken > 0 ? lower_bound_seconds() / taken : 0;
-  }
   /// The report as a few readable lines.
   [[nodiscard]] VALET_EXPORT std::string to_string() const;
   /// The first of these lines, with time and memory: for a log.

@@ -11,7 +11,6 @@
 #include "operations/alltoall/sorted_exchange.hpp"
 #include "pages/page_sizes.hpp"
 #include "pages/segment_move.hpp"
-#include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/alltoall.hpp>
@@ -19,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -40,7 +38,6 @@ struct Sizes {
   bool at_once = false;          ///< everything can leave at once: on all ranks
   bool expects = false;          ///< and may arrive already: on all ranks
   bool takes = false;            ///< pages can be taken without messages: on all ranks
-  plan::JointShape shape = {};   ///< what the choice between pages and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
 
   void join(mpi::Agreement& agreement) {
@@ -49,18 +46,10 @@ struct Sizes {
     agreement.least(at_once);
     agreement.least(expects);
     agreement.least(takes);
-    shape.join(agreement);
     swaps.join(agreement);
   }
 };
 using AgreedSizes = mpi::Agreed<Sizes>;
-
-/// Numbers of pages into numbers of elements and back: ranks meet before they know their pages.
-void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) {
-  schedule::ExchangeShape& shape = joint.shape;
-  for (std::uint64_t* const count : {&shape.slots, &shape.sent, &shape.received, &shape.handled})
-    *count = (*count * times + parts - 1) / parts;
-}
 
 /// What a caller gives.
 struct Counts {
@@ -109,9 +98,6 @@ class Alltoall {
     return page_overhead_bytes(limits_, page_bytes) + page_bytes;
   }
   [[nodiscard]] bool fits(std::uint64_t page_bytes) const { return needed(page_bytes) <= budget_; }
-  [[nodiscard]] std::uint64_t elements_of(std::uint64_t page_bytes) const {
-    return std::max<std::uint64_t>(1, page_bytes / buffer_.element_bytes);
-  }
 
   /// Tells every rank what it gets of this one; where an adapter knows that, only to find out
   /// whether it is right. Returns what is wrong with the call, if anything. Collective where ranks
@@ -165,27 +151,7 @@ class Alltoall {
            mine_.least_page != unknown)
       mine_.least_page /= 2;
     state_->blocks.block_bytes = static_cast<std::size_t>(mine_.page);
-    const std::uint64_t elements = elements_of(mine_.page);
-    mine_.shape = shape_of_pages(elements);
-    rescale(mine_.shape, elements, 1);
     mine_.swaps = {limits_.buffer_bytes / element_bytes, element_bytes, budget_};
-  }
-
-  /// What the choice between pages and swaps is made from: pages of this rank.
-  [[nodiscard]] plan::JointShape shape_of_pages(std::uint64_t elements_of_page) const {
-    const auto pages = [&](std::uint64_t elements) {
-      return (elements + elements_of_page - 1) / elements_of_page;
-    };
-    const std::uint64_t sources = operations::count_others(received_, self_);
-    const std::uint64_t arriving = pages(operations::sum_of_others(received_, self_));
-    const std::uint64_t in_message = message_blocks(
-        *state_, {.blocks = std::max<std::uint64_t>(1, arriving)});  // others', about
-    return shape_of(*state_,
-                    {.slots = pages(std::max(sum(sent_), sum(received_))),
-                     .sent = pages(operations::sum_of_others(sent_, self_)),
-                     .received = arriving,
-                     .messages = 2 * sources + arriving / in_message,  // and fragments
-                     .neighbours = std::max(operations::count_others(sent_, self_), sources)});
   }
 
   /// Whether everything can leave this rank at once, and then prepares for it.
@@ -259,47 +225,14 @@ class Alltoall {
     return all_fit;
   }
 
-  /// Method::automatic of an all-to-all: whether pages are faster than swaps, and for pages whether
-  /// ranks of a node share memory. Collective.
-  [[nodiscard]] bool pages_pay(const AgreedSizes& all) {
-    plan::JointShape joint = all->shape;
-    rescale(joint, 1, elements_of(all->page));
-    schedule::Choice choice;
-    bool pays = true;
-    if (joint.moves_nothing()) {
-      choice.reason = "nothing leaves its rank";
-    } else {
-      state_->make_room_to_measure();
-      add_costs(*state_, joint);
-      const schedule::Prediction pages =
-          schedule::predict(joint.model, joint.shape, Method::stream);
-      const double swaps = schedule::swaps_seconds(joint.model, joint.shape);
-      pays = pages.seconds <= swaps;
-      choice.shares_memory = pages.shares_memory;
-      choice.seconds = std::min(pages.seconds, swaps);
-      choice.lower_bound_seconds = schedule::lower_bound_seconds(joint.model, joint.shape);
-      std::array<char, 96> reason{};
-      std::snprintf(reason.data(), reason.size(),
-                    "pages are predicted to take %.3g ms, swaps %.3g ms", pages.seconds * 1e3,
-                    swaps * 1e3);
-      choice.reason = reason.data();
-    }
-    state_->choice = std::make_shared<const schedule::Choice>(std::move(choice));
-    return pays;
-  }
-
   /// The method by swaps, which are made for it; nothing where pages are used. Collective.
   std::optional<AlltoallMethod> choose_swaps(const AgreedSizes& all) {
     const AlltoallMethod wish = options_.method;
-    const auto make = [&]() -> operations::SortedExchange& {
-      frame_.memory->free_unused();  // swaps have the whole budget
-      return swaps_.emplace(*state_, buffer_, sent_, sum(received_), budget_, all->swaps);
-    };
     const bool may_use_pages = wish == AlltoallMethod::automatic || wish == AlltoallMethod::stream;
-    if (!may_use_pages || !pages_fit(all))
-      return make().choose(wish, [&] { return enough_for_pages(all->page); });
-    if (wish != AlltoallMethod::automatic || pages_pay(all)) return std::nullopt;
-    return make().find_suited();
+    if (may_use_pages && pages_fit(all)) return std::nullopt;
+    frame_.memory->free_unused();  // swaps have the whole budget
+    return swaps_.emplace(*state_, buffer_, sent_, sum(received_), budget_, all->swaps)
+        .choose(wish, [&] { return enough_for_pages(all->page); });
   }
 
   /// Ranks that this one exchanges elements with.
@@ -318,9 +251,6 @@ class Alltoall {
     if (!all->at_once) {
       at_once_.reset();
       method = choose_swaps(all);
-    } else if (options_.method == AlltoallMethod::automatic) {
-      state_->choice = std::make_shared<const schedule::Choice>(
-          schedule::Choice{.reason = "the budgets hold all that leaves"});
     }
     frame_.caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer_.element_bytes,
                       budget_};
@@ -331,7 +261,6 @@ class Alltoall {
     // Swaps may have to do with any rank.
     const std::uint64_t neighbours =
         method && !all->at_once ? sent_.size() - 1 : count_neighbours();
-    const std::shared_ptr<const schedule::Choice> choice = state_->choice;
     Report report;
     if (!method)
       report = move_pages(all->page, all->takes);
@@ -340,7 +269,10 @@ class Alltoall {
     else
       report = swaps_->run();
     report.plan_seconds = planned - start;
-    report.choice = choice;
+    if (options_.method == AlltoallMethod::automatic)
+      report.reason = all->at_once ? "the budgets hold all that leaves"
+                      : method     ? "pages do not fit the budget of some rank"
+                                   : "pages fit the budgets";
     report.neighbours = neighbours;
     return report;
   }

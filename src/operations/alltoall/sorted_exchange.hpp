@@ -85,12 +85,6 @@ class SortedExchange {
     return chosen_.method;
   }
 
-  /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
-  [[nodiscard]] std::optional<AlltoallMethod> find_suited() {
-    chosen_ = try_all(AlltoallMethod::swaps);
-    return chosen_.merits.suits ? std::optional(chosen_.method) : std::nullopt;
-  }
-
   /// Moves everything by the method chosen. Collective.
   Report run() {
     const AlltoallMethod method = chosen_.method;

@@ -263,6 +263,7 @@ class InPlace : layout::LayoutCall {
       state_.observer.moved(change);
     });
     report.exchange_seconds = mpi::now() - start;
+    if (!is_direct_) report.reason = "the budgets hold all that leaves and arrives";
     return report;
   }
 

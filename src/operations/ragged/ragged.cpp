@@ -171,7 +171,7 @@ class Execution {
       count_in(*move);
       if (move == moves_.front()) {
         report.method = part.method;
-        report.choice = part.choice;
+        report.reason = part.reason;
       }
       report.messages += part.messages;
       report.credits += part.credits;

@@ -25,7 +25,7 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
     for (const std::size_t budget : {std::size_t{256} << 10, std::size_t{1} << 20}) {
       std::vector<double> source(elements(from)), target(std::max(elements(from), elements(to)));
       const LayoutOptions options{.budget_bytes = budget, .share_memory = share_memory};
-      // A new one, so that Method::automatic measures the machine.
+      // A new one, which keeps nothing yet.
       const OwnComm communicator;
       for (int repeat = 0; repeat < 2; ++repeat) {  // once to fill caches of MPI
         const std::ptrdiff_t before = new_counters().live_bytes;
