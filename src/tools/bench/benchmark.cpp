@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
 
+#include "placement.hpp"
 #include "schedule/methods.hpp"
 
 #include <algorithm>
@@ -13,6 +14,10 @@ std::vector<Option> Benchmark::options() {
   std::vector<Option> all = own_options_;
   all.push_back(
       {"--repeat", &repeat_, "number of measurements; the median is printed", positive()});
+  all.push_back(
+      {"--bind,!--no-bind", &bind_,
+       "give each rank a core of its own, if it shares those that it may run on and there "
+       "are enough (the default)"});
   all.push_back({"--json", &json_, "also write the results to this JSON file"});
   return all;
 }
@@ -41,7 +46,10 @@ Option Benchmark::storage_option() {
 }
 
 bool Benchmark::run() {
+  const std::string placement = place_ranks(bind_);
+  if (world_rank() == 0) std::printf("%s\n", placement.c_str());
   Case content = describe_storage();
+  content["placement"] = placement;
   const Jobs all = jobs();
   const std::size_t steps = all.size() * static_cast<std::size_t>(rounds());
   if (world_rank() == 0) bar_ = observe::ProgressBar({.title = "measuring", .total = steps});

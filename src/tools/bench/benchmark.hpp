@@ -140,7 +140,7 @@ class Benchmark {
   bool share_memory_ = true;
   std::string storage_;  ///< empty where there is no choice
   int repeat_;
-  std::vector<Option> own_options_;  ///< beyond --repeat and --json
+  std::vector<Option> own_options_;  ///< beyond those that all have
   std::vector<Case> rows_;
 
  private:
@@ -149,6 +149,7 @@ class Benchmark {
   [[nodiscard]] Case describe_storage() const;
 
   std::string json_;
+  bool bind_ = true;
   observe::ProgressBar bar_;
 };
 

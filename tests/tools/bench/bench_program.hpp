@@ -17,10 +17,10 @@ inline ProgramRun run(int ranks, const std::string& arguments) {
                      arguments);
 }
 
-/// The JSON file that a command wrote.
+/// The JSON file that a command wrote. Tests that run at the same time would get the same cores.
 inline Json document_of(int ranks, const std::string& arguments) {
   const TemporaryFile file;
-  const ProgramRun outcome = run(ranks, arguments + " --json " + file.path());
+  const ProgramRun outcome = run(ranks, arguments + " --no-bind --json " + file.path());
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   const Json document = Json::parse(file.text(), nullptr, false);
   EXPECT_FALSE(document.is_discarded()) << file.text();

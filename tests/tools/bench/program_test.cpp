@@ -502,6 +502,23 @@ TEST(Bench, CountsTheCopiesOfMpiBetweenProcesses) {
   expect_words(outcome.text, {"single copies between processes (CMA): 0\n"});
 }
 
+TEST(Bench, BindsRanksWhereThereAreEnoughCores) {
+  const TemporaryFile file;
+  const auto said = [&](const char* options) {
+    const ProgramRun outcome =
+        run_program("env " VALET_UNBOUND " " VALET_LAUNCH "2 " VALET_BENCH_PROGRAM
+                    " exchange --pattern ring --blocks 500 --repeat 1 --json " +
+                    file.path() + options);
+    const std::string line = outcome.text.substr(0, outcome.text.find('\n'));
+    EXPECT_EQ(line.find("2 ranks on "), 0) << outcome.text;
+    EXPECT_EQ(Json::parse(file.text()).at("placement"), line);
+    return line;
+  };
+  const std::string left = said(" --no-bind"), now = said("");
+  const std::size_t end = left.find(", not bound");
+  EXPECT_EQ(now, end == std::string::npos ? left : left.substr(0, end) + ", bound");
+}
+
 TEST(Bench, FailsWhereItCannotWrite) {
   const ProgramRun outcome =
       run(2, "madre --experiment 1 --blocks 5 --repeat 1 --json /no/such/directory/file.json");
