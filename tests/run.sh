@@ -10,6 +10,7 @@ Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich]
        tests/run.sh --mutate [folder]
 
 Installs missing packages, builds the release preset in build/ and runs its tests.
+As root, where there is iproute2, the tests also run on several hosts (tests/hosts/run.sh).
   --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
               different sizes, a thousand jobs with delays in MPI, the whole model, every way to move
               attached storage through every door; then, as root, the commands of the README in clean
@@ -172,6 +173,18 @@ if ! $only; then
   part tests ctest --preset release --parallel "$tests_at_a_time" "${selection[@]}"
 fi
 
+# Where this system lets it.
+optional() {
+  local code=0
+  "$@" || code=$?
+  ((code == 0 || code == 77))
+}
+if ! $only; then
+  hosts=(tests/hosts/run.sh)
+  if $long; then hosts+=(--long); fi
+  part "tests on several hosts" optional "${hosts[@]}"
+fi
+
 if $sanitize; then test_preset sanitize sanitizers; fi
 if $clang && $mpich; then
   test_preset clang_mpich "clang and MPICH"
@@ -182,13 +195,8 @@ elif $mpich; then
 fi
 if $abi; then part "the MPI ABI" tests/abi/run.sh; fi
 
-# The README in clean systems, where this one can make them.
-try_root() { # <option or release>...
-  local code=0
-  tests/roots/run.sh "$@" || code=$?
-  ((code == 0 || code == 77))
-}
+# The README in clean systems.
 if $long && ! $only; then
-  part "a clean Debian 12" try_root bookworm
-  part "a clean Debian 13" try_root --more trixie
+  part "a clean Debian 12" optional tests/roots/run.sh bookworm
+  part "a clean Debian 13" optional tests/roots/run.sh --more trixie
 fi
