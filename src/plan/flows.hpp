@@ -65,6 +65,7 @@ struct Flows {
   std::uint64_t blocks_resident = 0;
   std::uint64_t blocks_arriving = 0;
   std::uint64_t message_blocks = 0;  ///< of this rank's messages, as receivers have been told
+  std::size_t eager_bytes = 0;       ///< MPI sends as many to other nodes at once; 0: not known
   Vector<Outgoing> outgoing;         ///< ascending by rank
   Vector<Incoming> incoming;         ///< ascending by rank
   Array<SlotIndex> exports;          ///< slots, by (destination, slot)

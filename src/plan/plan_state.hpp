@@ -4,12 +4,15 @@
 #include "base/sizes.hpp"
 #include "call/frame.hpp"
 #include "mpi/channel.hpp"
+#include "mpi/eager.hpp"
 #include "plan/flows.hpp"
 #include "schedule/methods.hpp"
+#include "schedule/stream_sizes.hpp"
 #include "storage/loan.hpp"
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,8 +50,15 @@ struct State {
         flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
     frame->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
+    flows.eager_bytes = mpi::eager_bytes(channel);
   }
 
+  /// What this rank asks of the source of a flow. Local.
+  [[nodiscard]] schedule::Asked asked_of(const Incoming& flow) const {
+    const bool on_node = std::ranges::binary_search(channel.node_ranks(), flow.rank);
+    return schedule::asked_of(flow.message_blocks, blocks.block_bytes,
+                              on_node ? 0 : flows.eager_bytes);
+  }
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
   /// What is left of the budget for the blocks.

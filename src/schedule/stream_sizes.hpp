@@ -14,7 +14,8 @@ namespace valet::schedule {
 /// Credits of one pair of ranks whose messages have not come: one is being answered, one is at hand
 /// so that the next message follows at once, and one is on its way, which may take as long as a
 /// message.
-constexpr std::size_t most_credits_of_a_pair = 3;
+constexpr std::size_t credits_of_a_pair = 3;
+constexpr std::size_t most_credits_of_a_pair = 16;  ///< of short messages, see asked_of()
 
 /// The size of a message, and of a buffer inside a node, unless the user wishes otherwise.
 constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
@@ -42,6 +43,36 @@ constexpr std::uint64_t most_bytes_at_once = std::uint64_t{8} << 20;
                                                      std::size_t block_bytes) {
   return std::clamp<std::uint64_t>(
       (wished_bytes == 0 ? default_message_bytes : wished_bytes) / block_bytes, 1, 65535);
+}
+/// What a rank asks of another one.
+struct Asked {
+  std::uint64_t blocks = 1;  ///< in a message, at most
+  std::size_t credits = credits_of_a_pair;
+};
+/// How a receiver asks for messages of `message_blocks`, where MPI sends `eager_bytes` at once and
+/// lets a longer message wait for an answer of the receiver; 0: not known, or in shared memory.
+///
+/// Credits see to it that a receive is always posted, so that such an answer tells nothing; but it
+/// waits, as everything does on a link that is full in both directions, behind the data of the
+/// other direction, and so does what it lets go. A long message crosses a full link four times
+/// (credit, announcement, answer, data), a short one twice. The links then stand still in turns:
+/// by TCP long messages took 1.3 to 1.5 times as long, also with twice as many on their way. So
+/// messages are cut to what leaves at once, in equal parts. Blocks that are longer themselves are
+/// not: it would be of no use.
+///
+/// Links stay full for as long as what is on its way lasts. That is to bridge the way of a credit
+/// and of its answer, and the time in which another process has the core: a rank that sleeps 3 ms
+/// leaves 375 KB undone at 1 Gbit/s. So the shorter messages are, the more credits are out, for as
+/// many bytes as those of whole messages have.
+[[nodiscard]] constexpr Asked asked_of(std::uint64_t message_blocks, std::size_t block_bytes,
+                                       std::size_t eager_bytes) {
+  const std::uint64_t most = eager_bytes / block_bytes;
+  if (most == 0) return {message_blocks, credits_of_a_pair};
+  const std::uint64_t parts = (message_blocks + most - 1) / most;
+  const std::uint64_t blocks = (message_blocks + parts - 1) / parts;
+  return {blocks, std::clamp<std::size_t>(
+                      credits_of_a_pair * default_message_bytes / (blocks * block_bytes),
+                      credits_of_a_pair, most_credits_of_a_pair)};
 }
 /// Blocks of a message that is sent from where they are: 14 KiB of lists for its pieces at most.
 [[nodiscard]] constexpr std::uint64_t listed_blocks(std::size_t pieces_per_block) {

@@ -177,6 +177,36 @@ TEST(StreamSizes, MessagesSuitManyDestinationsAndWhatTheyAreSent) {
   EXPECT_EQ(stream_sizes(limits).receive_blocks, 50U);
 }
 
+TEST(StreamSizes, MessagesToOtherNodesLeaveWithoutAnAnswerAndAsManyBytesAreOnTheirWay) {
+  for (const std::size_t block : {1, 64, 1000, 16'384, 40'000, 65'000, 65'001, 1 << 20})
+    for (const std::uint64_t message : {1, 2, 5, 16, 17, 4096, 65'535})
+      for (const std::size_t eager : {0, 4000, 65'000}) {
+        const Asked asked = asked_of(message, block, eager);
+        const std::string which = std::to_string(message) + " blocks of " + std::to_string(block) +
+                                  ", eager " + std::to_string(eager);
+        ASSERT_GE(asked.credits, credits_of_a_pair) << which;
+        if (eager < block) {
+          ASSERT_EQ(asked.blocks, message) << "would wait all the same: " << which;
+          ASSERT_EQ(asked.credits, credits_of_a_pair) << which;
+          continue;
+        }
+        ASSERT_LE(asked.blocks * block, eager) << which;
+        const std::uint64_t parts = (message + asked.blocks - 1) / asked.blocks;
+        ASSERT_LE((parts - 1) * (eager / block), message)
+            << "no more parts than it takes: " << which;
+        ASSERT_LE(asked.credits, most_credits_of_a_pair) << which;
+        if (asked.credits > credits_of_a_pair) {
+          ASSERT_LE(asked.credits * asked.blocks * block, credits_of_a_pair * default_message_bytes)
+              << which;
+        }
+        if (asked.credits < most_credits_of_a_pair) {
+          ASSERT_GT((asked.credits + 1) * asked.blocks * block,
+                    credits_of_a_pair * default_message_bytes)
+              << which;
+        }
+      }
+}
+
 TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
   for_stream_limits([](StreamLimits alone) {
     alone.may_share = true;

@@ -38,8 +38,10 @@ class OrderedReceiver {
         of_source_(flows_.incoming.size(), std::uint8_t{0}, state.ledger) {}
   /// Receive requests that it needs of a transport: MPI looks at all of them for each event.
   [[nodiscard]] static std::size_t receives(const Options& options, const plan::Flows& flows) {
+    const std::size_t credits =
+        flows.eager_bytes > 0 ? schedule::most_credits_of_a_pair : schedule::credits_of_a_pair;
     return std::min(static_cast<std::size_t>(options.stream.window),
-                    schedule::most_credits_of_a_pair * flows.incoming.size());
+                    credits * flows.incoming.size());
   }
 
   /// What it allocates, where so many bytes are shared inside the node.
@@ -238,7 +240,7 @@ class OrderedReceiver {
     VALET_ASSERT(sizes_.messages.send_buffers == 0 ||
                  (!sender_.frees_soon(local, run.first) &&
                   !sender_.frees_soon(local, run.first + run.count - 1)));
-    if (of_source_[next.flow] == schedule::most_credits_of_a_pair) return false;
+    if (has_all_credits(next.flow)) return false;
     holes_.pass(run.count);
     local.backend().finish_all();  // the holes may be packed from still
     give(index, next, data + run.first * block_bytes_, Into::slots);
@@ -253,7 +255,7 @@ class OrderedReceiver {
   /// node write goes through their memory first.
   bool credit_aside(std::size_t index) {
     const std::uint32_t flow = imports_.front().flow;
-    if (credited_ >= flows_.any.shift || of_source_[flow] == schedule::most_credits_of_a_pair ||
+    if (credited_ >= flows_.any.shift || has_all_credits(flow) ||
         transport_.node().is_written_by(flows_.incoming[flow].rank))
       return false;
     schedule::FlowRun next = next_imports(false);
@@ -263,7 +265,7 @@ class OrderedReceiver {
   }
   bool credit_room(LocalSlots& local, std::size_t index, bool takes_less) {
     const std::uint32_t flow = imports_.front().flow;
-    if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
+    if (has_all_credits(flow) || detours_) return false;
     const bool on_node = transport_.node().is_written_by(flows_.incoming[flow].rank);
     const std::optional<Into> where =
         on_node ? messages_.choose_room(takes_less, node_room_.next(), renumber()) : Into::own;
@@ -303,6 +305,9 @@ class OrderedReceiver {
     room_of(message.into).leave(count);
     blocks_in_rooms_ -= count;
   }
+  [[nodiscard]] bool has_all_credits(std::uint32_t flow) const {
+    return of_source_[flow] >= state_.asked_of(flows_.incoming[flow]).credits;
+  }
   [[nodiscard]] std::size_t idle_receive() const {
     for (std::size_t k = 0; k < posted_.size(); ++k)
       if (!posted_[k].busy && transport_.can_receive(k)) return k;
@@ -314,9 +319,9 @@ class OrderedReceiver {
   [[nodiscard]] schedule::FlowRun next_imports(bool on_node) const {
     schedule::FlowRun next = imports_.front();
     const plan::Incoming& flow = flows_.incoming[next.flow];
-    const std::uint64_t most = on_node ? sizes_.messages.node_blocks
-                                       : flow.message_blocks - next.first % flow.message_blocks;
-    return imports_.front(most);
+    if (on_node) return imports_.front(sizes_.messages.node_blocks);
+    return imports_.front(std::min(flow.message_blocks - next.first % flow.message_blocks,
+                                   state_.asked_of(flow).blocks));
   }
   void give(std::size_t index, const schedule::FlowRun& next, std::byte* memory, Into into) {
     const std::uint64_t number = messages_.add(memory, next.count, into);

@@ -51,7 +51,8 @@ class SlotReceiver {
     incoming_.allow_nothing();
     for (std::uint32_t s = 0; s < incoming_.size(); ++s) {
       const plan::Incoming& flow = incoming_[s];
-      sources_[s] = Source{0, flow.cursor, 0, transport_.node().is_written_by(flow.rank)};
+      sources_[s] = Source{0, flow.cursor, 0, transport_.node().is_written_by(flow.rank),
+                           state_.asked_of(flow)};
       queue_for_credit(s);
     }
   }
@@ -61,7 +62,7 @@ class SlotReceiver {
     most_blocks_ = message_blocks;
     const std::uint32_t s = incoming_.index_of(rank);
     const bool is_queued = sources_[s].credited < incoming_.limit(s) &&
-                           sources_[s].in_flight < schedule::most_credits_of_a_pair;
+                           sources_[s].in_flight < sources_[s].asked.credits;
     incoming_.allow(s, blocks);
     if (!is_queued) queue_for_credit(s);
   }
@@ -136,7 +137,7 @@ class SlotReceiver {
     PostedReceive& posted = posted_[index];
     state_.observer.moved(posted.size);
     Source& source = sources_[posted.source];
-    const bool was_queued = source.in_flight < schedule::most_credits_of_a_pair;
+    const bool was_queued = source.in_flight < source.asked.credits;
     --source.in_flight;
     if (!was_queued) queue_for_credit(posted.source);
     if (posted.is_buffered()) {
@@ -163,6 +164,7 @@ class SlotReceiver {
     SlotIndex cursor = 0;  ///< at the next block to credit
     std::uint8_t in_flight = 0;
     bool on_node = false;  ///< writes into the buffers of our shared memory
+    schedule::Asked asked;
   };
 
   /// Where the blocks of a credit land.
@@ -189,7 +191,7 @@ class SlotReceiver {
 
   void queue_for_credit(std::uint32_t s) {
     if (sources_[s].credited < incoming_.limit(s) &&
-        sources_[s].in_flight < schedule::most_credits_of_a_pair)
+        sources_[s].in_flight < sources_[s].asked.credits)
       to_credit_.push(s, sources_[s].credited, incoming_[s].count);
   }
   [[nodiscard]] std::byte* memory_of(const PostedReceive& posted) const {
@@ -225,7 +227,8 @@ class SlotReceiver {
       return land(Into::node_buffer, storage::SlotRun{0, std::min(allowed, sizes_.node_blocks)});
     }
     const std::uint64_t of_message = incoming_[s].message_blocks;
-    const std::uint64_t most = std::min(allowed, of_message - source.credited % of_message);
+    const std::uint64_t most =
+        std::min({allowed, of_message - source.credited % of_message, source.asked.blocks});
     const bool contiguous = local.backend().contiguous_data() != nullptr;
     const storage::SlotSet& free = local.free();
     storage::SlotRun final_run;

@@ -24,8 +24,12 @@ namespace valet::engine {
   for (const plan::Outgoing& flow : state.flows.outgoing)
     if (state.blocks.reachable_by_mpi && state.node().of(flow.rank) != nullptr)
       limits.blocks_sent_on_node += flow.count;
-  for (const plan::Incoming& flow : state.flows.incoming)
+  limits.largest_message = 0;
+  for (const plan::Incoming& flow : state.flows.incoming) {
+    limits.largest_message = std::max(
+        limits.largest_message, std::min<std::uint64_t>(flow.count, state.asked_of(flow).blocks));
     if (state.node().is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
+  }
   return limits;
 }
 
@@ -106,9 +110,9 @@ class SlotSender {
     return pulls_ != nullptr && pulls_->is_taken(flow);
   }
 
-  static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
+  static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64 and 16
   static constexpr std::uint8_t most_on_the_way = schedule::most_credits_of_a_pair;
-  static constexpr std::size_t unstaged_messages = 8;
+  static constexpr std::size_t unstaged_messages = most_on_the_way;
   /// Credits of ranks of the node that are kept and can be answered.
   static constexpr std::size_t most_node_credits = 16;
 
