@@ -12,7 +12,8 @@ namespace valet::detail {
 
 /// All variables of the environment that Valet reads, those of adapters included: one process
 /// may use only a part of the library in an environment made for another.
-constexpr std::array<std::string_view, 20> variables{"VALET_DEVICE_MPI",
+constexpr std::array<std::string_view, 21> variables{"VALET_ALLTOALL_MEMORY",
+                                                     "VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_CALLBACKS",
                                                      "VALET_MIGRATE_EDGE_ORDER",
                                                      "VALET_MIGRATE_GRANULARITY",
