@@ -180,7 +180,7 @@ if(FLAVOUR STREQUAL "shared")
   if(SHARED)
     # The minor version below 1.0, where it may break what is built on it.
     string(REGEX MATCH "^(0\\.)?[0-9]+" soversion "${VERSION}")
-    expect_installed("${LIBDIR}/libvalet.so.${soversion}")
+    expect_installed("${LIBDIR}/libvalet.so.${soversion}" "${LIBDIR}/libvalet_mpi.so")
   endif()
   build_consumer("${WORK_DIR}/installed/core" "${installed_prefix}")
   run_consumer("${WORK_DIR}/installed/core/consumer")

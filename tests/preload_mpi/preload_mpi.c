@@ -271,12 +271,17 @@ static void test_errors(void) {
   counts[size - 1] = -1;
   expect_error(MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_INT, data, counts, at, MPI_INT, comm),
                MPI_ERR_COUNT, "one count below 0");
-  // Rank 0 sends more than the last one expects: that is found while the data move.
+#ifdef OPEN_MPI
+  // Rank 0 sends more than the last one expects: that is found while the data move. MPICH ends the
+  // job for an error in MPI_Wait, whatever the communicator's handler.
   counts[size - 1] = rank == 0 ? 2 : 0;
   counts[0] = size > 1 && rank == size - 1 ? 1 : 0;
   const int code =
       MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_INT, data, counts, at, MPI_INT, comm);
   if (size > 1 && rank == size - 1) expect_error(code, MPI_ERR_TRUNCATE, "too much");
+#else
+  (void)rank;
+#endif
   MPI_Type_free(&uncommitted);
   MPI_Errhandler_free(&handler);
   free(counts);

@@ -2,7 +2,6 @@
 #include "communicator.hpp"
 
 #include "base/environment.hpp"
-#include "check.hpp"
 #include "mpi/family.hpp"
 #include "storage/huge_pages.hpp"
 #include <valet/error.hpp>
@@ -22,8 +21,7 @@ constexpr const char* budget_variable = "VALET_ALLTOALL_MEMORY";
 constexpr std::size_t default_budget = std::size_t{4} << 20;
 
 bool mpi_runs() {
-  int initialized = 0;
-  int finalized = 0;
+  int initialized = 0, finalized = 0;
   PMPI_Initialized(&initialized);
   PMPI_Finalized(&finalized);
   return initialized != 0 && finalized == 0;
@@ -75,24 +73,19 @@ std::unique_ptr<Communicator> make(MPI_Comm program) {
   return made;
 }
 
-struct Kept {
-  std::mutex mutex;
-  std::shared_ptr<std::byte> bytes;
-  std::size_t size = 0;
-};
-Kept& kept() {
-  static Kept one;
-  return one;
-}
+std::mutex kept_mutex;
+std::shared_ptr<std::byte> kept_bytes;
+std::size_t kept_size = 0;
 
 }  // namespace
 
-bool is_served(MPI_Comm program) {
-  if (!mpi_runs() || !mpi::mpi_mismatch().empty() || program == MPI_COMM_NULL) return false;
-  int is_inter = 0;
-  int size = 1;
-  return PMPI_Comm_test_inter(program, &is_inter) == MPI_SUCCESS && is_inter == 0 &&
-         PMPI_Comm_size(program, &size) == MPI_SUCCESS && size > 1;
+int ranks_served(MPI_Comm program) {
+  int is_inter = 0, size = 0;
+  if (!mpi_runs() || !mpi::mpi_mismatch().empty() || program == MPI_COMM_NULL ||
+      PMPI_Comm_test_inter(program, &is_inter) != MPI_SUCCESS || is_inter != 0 ||
+      PMPI_Comm_size(program, &size) != MPI_SUCCESS)
+    return 0;
+  return size;
 }
 
 const Communicator& communicator_of(MPI_Comm program) {
@@ -106,21 +99,17 @@ const Communicator& communicator_of(MPI_Comm program) {
 }
 
 Scratch::Scratch(std::size_t bytes) {
-  {
-    const std::lock_guard lock(kept().mutex);
-    bytes_ = std::move(kept().bytes);
-    size_ = std::exchange(kept().size, 0);
-  }
+  exchange_with_kept();
   if (size_ >= bytes) return;
   bytes_.reset();
   bytes_ = storage::allocate_with_huge_pages(bytes);
   size_ = bytes;
 }
 
-void Scratch::keep() noexcept {
-  const std::lock_guard lock(kept().mutex);
-  std::swap(kept().bytes, bytes_);
-  std::swap(kept().size, size_);
+void Scratch::exchange_with_kept() noexcept {
+  const std::lock_guard lock(kept_mutex);
+  std::swap(kept_bytes, bytes_);
+  std::swap(kept_size, size_);
 }
 
 }  // namespace valet::preload

@@ -8,6 +8,22 @@
 
 namespace valet::preload {
 
+/// An MPI call of ours that failed. It becomes the result of the program's call.
+struct Failure {
+  int code;      ///< of MPI
+  bool is_told;  ///< MPI has told the error handler of the program's communicator already
+};
+
+/// For calls on our duplicate, which return their errors.
+inline void check(int code) {
+  if (code != MPI_SUCCESS) throw Failure{code, false};
+}
+
+/// For calls on what is the program's.
+inline void check_told(int code) {
+  if (code != MPI_SUCCESS) throw Failure{code, true};
+}
+
 /// What hangs on a communicator of the program from its first all-to-all in place on.
 struct Communicator {
   MPI_Comm own = MPI_COMM_NULL;  ///< the same ranks; messages on it are ours; returns errors
@@ -16,9 +32,10 @@ struct Communicator {
   int size = 1;
 };
 
-/// Whether an all-to-all in place may be served there: MPI runs, and is the one that this library
-/// is built for, and there are two ranks or more of one group. The same on all ranks. Local.
-bool is_served(MPI_Comm program);
+/// The ranks of a communicator on which an all-to-all in place may be served; 0 where it may not:
+/// MPI does not run, or is another one than this library is built for, or there are two groups. The
+/// same on all ranks. Local.
+int ranks_served(MPI_Comm program);
 
 /// Collective for the first time, then local. @throws Failure.
 const Communicator& communicator_of(MPI_Comm program);
@@ -30,7 +47,7 @@ class Scratch {
   /// @throws std::bad_alloc
   explicit Scratch(std::size_t bytes);
   [[nodiscard]] std::byte* data() const { return bytes_.get(); }
-  void keep() noexcept;
+  void exchange_with_kept() noexcept;  ///< after the call
 
  private:
   std::shared_ptr<std::byte> bytes_;

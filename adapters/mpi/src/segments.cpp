@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "segments.hpp"
 
-#include "check.hpp"
-
 #include <algorithm>
 #include <array>
 
@@ -12,9 +10,17 @@ namespace {
 /// The largest type of which we try whether it is dense. Of larger ones only arrays of such are.
 constexpr MPI_Count most_tried = 4096;
 
+int combiner_of(MPI_Datatype type, int& integers, int& addresses, int& types) {
+  int combiner = 0;
+  check_told(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+  return combiner;
+}
+
 /// Packs one element whose bytes have numbers: these come out in order if it is dense. Two bytes
 /// are a number.
 bool packs_in_order(const Layout& layout, MPI_Comm packer) {
+  int unused = 0;
+  if (combiner_of(layout.type, unused, unused, unused) == MPI_COMBINER_NAMED) return true;
   const auto size = static_cast<std::size_t>(layout.size);
   for (const int shift : {0, 8}) {
     std::array<unsigned char, most_tried> numbers, packed;
@@ -29,26 +35,22 @@ bool packs_in_order(const Layout& layout, MPI_Comm packer) {
   return true;
 }
 
-/// What `type` is an array of, or another name for; MPI_DATATYPE_NULL if it is neither.
-MPI_Datatype element_of(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  check_told(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
+/// Whether a large type is an array of a dense one, or another name for it.
+bool has_dense_elements(const Layout& layout, MPI_Comm packer) {
+  int integers = 0, addresses = 0, types = 0;
+  const int combiner = combiner_of(layout.type, integers, addresses, types);
   if (combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_DUP &&
       combiner != MPI_COMBINER_RESIZED)
-    return MPI_DATATYPE_NULL;
+    return false;
   int count = 0;
   std::array<MPI_Aint, 2> bounds{};
-  MPI_Datatype element = MPI_DATATYPE_NULL;
-  check_told(
-      PMPI_Type_get_contents(type, integers, addresses, types, &count, bounds.data(), &element));
-  return element;
-}
-
-/// Only what is not MPI's own may be freed, and every type that MPI names is small.
-void free_element(MPI_Datatype type) {
-  int integers = 0, addresses = 0, types = 0, combiner = 0;
-  check_told(PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner));
-  if (combiner != MPI_COMBINER_NAMED) check_told(PMPI_Type_free(&type));
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check_told(PMPI_Type_get_contents(layout.type, integers, addresses, types, &count, bounds.data(),
+                                    &type));
+  const Layout element(type, packer);
+  // What MPI names is not ours to free.
+  if (combiner_of(type, integers, addresses, types) != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
+  return element.is_dense && (element.size == layout.size || element.extent == element.size);
 }
 
 }  // namespace
@@ -59,21 +61,12 @@ Layout::Layout(MPI_Datatype of, MPI_Comm packer) : type(of) {
   check_told(PMPI_Type_get_extent(type, &unused, &extent));
   check_told(PMPI_Type_get_true_extent(type, &first_byte, &true_extent));
   if (size != true_extent) return;
-  if (size <= most_tried) {
-    is_dense = packs_in_order(*this, packer);
-    return;
-  }
-  const MPI_Datatype element_type = element_of(type);
-  if (element_type == MPI_DATATYPE_NULL) return;
-  const Layout element(element_type, packer);
-  is_dense = element.is_dense && (element.size == size || element.extent == element.size);
-  free_element(element_type);
+  is_dense = size <= most_tried ? packs_in_order(*this, packer) : has_dense_elements(*this, packer);
 }
 
 bool Segments::are_valid(int ranks) const {
-  if (buffer_ == MPI_IN_PLACE) return false;
-  const bool is_alltoall = type_ != MPI_DATATYPE_NULL && counts_ == nullptr;
-  if (!is_alltoall && (counts_ == nullptr || displacements_ == nullptr)) return false;
+  if (buffer == MPI_IN_PLACE) return false;
+  if ((counts == nullptr) != (displacements == nullptr)) return false;
   for (int rank = 0; rank < ranks; ++rank)
     if (count_of(rank) < 0 || (count_of(rank) > 0 && type_of(rank) == MPI_DATATYPE_NULL))
       return false;
@@ -85,12 +78,12 @@ Segment Segments::of(int rank, MPI_Comm packer) {
   segment.elements = count_of(rank);
   segment.type = type_of(rank);
   if (segment.elements == 0) return segment;
-  if (!last_ || last_->type != segment.type) last_.emplace(segment.type, packer);
-  const Layout& layout = *last_;
+  if (!last || last->type != segment.type) last.emplace(segment.type, packer);
+  const Layout& layout = *last;
   segment.bytes = layout.size * segment.elements;
   segment.is_dense = layout.is_dense && (segment.elements == 1 || layout.extent == layout.size);
-  const MPI_Aint place = displacements_ ? displacements_[rank] : rank * segment.elements;
-  segment.address = buffer_ + place * (types_ ? 1 : layout.extent);
+  const MPI_Aint place = displacements ? displacements[rank] : rank * segment.elements;
+  segment.address = buffer + place * (types ? 1 : layout.extent);
   if (segment.is_dense) segment.address += layout.first_byte;
   return segment;
 }

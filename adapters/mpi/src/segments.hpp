@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/mpi.hpp>
+#include "communicator.hpp"
 
-#include <cstddef>
 #include <optional>
 
 namespace valet::preload {
@@ -31,41 +30,27 @@ struct Segment {
   bool is_dense = true;
 };
 
-/// Segments of a call with MPI_IN_PLACE, whichever of the three functions it is.
-class Segments {
- public:
-  /// MPI_Alltoall: `count` elements for each rank, one segment behind the other.
-  Segments(void* buffer, int count, MPI_Datatype type)
-      : buffer_(static_cast<std::byte*>(buffer)), count_(count), type_(type) {}
-  /// MPI_Alltoallv: displacements in elements.
-  Segments(void* buffer, const int* counts, const int* displacements, MPI_Datatype type)
-      : buffer_(static_cast<std::byte*>(buffer)),
-        type_(type),
-        counts_(counts),
-        displacements_(displacements) {}
-  /// MPI_Alltoallw: displacements in bytes.
-  Segments(void* buffer, const int* counts, const int* displacements, const MPI_Datatype* types)
-      : buffer_(static_cast<std::byte*>(buffer)),
-        counts_(counts),
-        displacements_(displacements),
-        types_(types) {}
+/// Segments of a call with MPI_IN_PLACE: the arguments of MPI_Alltoall, which has no counts, of
+/// MPI_Alltoallv or of MPI_Alltoallw, which has types, and displacements in bytes.
+struct Segments {
+  std::byte* buffer;
+  int count;
+  MPI_Datatype type;
+  const int *counts, *displacements;
+  const MPI_Datatype* types;
+  std::optional<Layout> last = {};  ///< most calls have one type
 
   /// Whether nothing is seen that MPI has to refuse.
   [[nodiscard]] bool are_valid(int ranks) const;
   /// @throws Failure
   [[nodiscard]] Segment of(int rank, MPI_Comm packer);
-
- private:
-  [[nodiscard]] int count_of(int rank) const { return counts_ ? counts_[rank] : count_; }
-  [[nodiscard]] MPI_Datatype type_of(int rank) const { return types_ ? types_[rank] : type_; }
-
-  std::byte* buffer_;
-  int count_ = 0;
-  MPI_Datatype type_ = MPI_DATATYPE_NULL;
-  const int* counts_ = nullptr;
-  const int* displacements_ = nullptr;
-  const MPI_Datatype* types_ = nullptr;
-  std::optional<Layout> last_;  ///< most calls have one type
+  [[nodiscard]] int count_of(int rank) const { return counts ? counts[rank] : count; }
+  [[nodiscard]] MPI_Datatype type_of(int rank) const { return types ? types[rank] : type; }
 };
+
+/// Collective.
+/// @return Whether it was done; if not, MPI has to refuse the arguments, and nothing was sent.
+/// @throws Failure, std::bad_alloc
+bool swap_segments(const Communicator& communicator, Segments& segments);
 
 }  // namespace valet::preload

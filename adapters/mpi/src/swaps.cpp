@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "swaps.hpp"
 
-#include "check.hpp"
+/// An all-to-all in place is a swap of two segments for each pair of ranks. They are cut into
+/// chunks, at the same bytes on both ranks, because both know the length of the segment and the
+/// budget of the communicator. Chunk by chunk a rank copies its own into scratch, posts a receive
+/// in its place and sends the copy. So MPI reads what is still in a cache, and nothing is copied
+/// after it arrives.
+///
+/// Nothing is agreed in a call. Chunks are taken in one order that all ranks know: the round of the
+/// pair, which is the sum of its ranks modulo their number, then the place in the segment. So the
+/// first chunk of all that is not swapped yet waits for nothing on either rank, however much
+/// scratch there is: all ranks come to an end.
+
+#include "segments.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,47 +35,34 @@ MPI_Count chunk_bytes(const Communicator& communicator) {
 }
 
 /// A segment that is not dense, packed as a whole: MPI packs no part of an element.
-class Packed {
- public:
-  Packed(const Segment& segment, MPI_Comm packer)
-      : segment_(segment),
-        packer_(packer),
-        bytes_(new std::byte[static_cast<std::size_t>(segment.bytes)]) {
-    for_each_part([&](std::byte* part, std::byte* packed, int elements, int bytes, int& position) {
-      check(PMPI_Pack(part, elements, segment_.type, packed, bytes, &position, packer_));
-    });
+struct Packed {
+  Packed(const Segment& whole, MPI_Comm own)
+      : segment(whole), packer(own), bytes(new std::byte[static_cast<std::size_t>(whole.bytes)]) {
+    copy(false);
   }
-  [[nodiscard]] std::byte* data() const { return bytes_.get(); }
-  [[nodiscard]] MPI_Count bytes() const { return segment_.bytes; }
-  void unpack() const {
-    for_each_part([&](std::byte* part, std::byte* packed, int elements, int bytes, int& position) {
-      check(PMPI_Unpack(packed, bytes, &position, part, elements, segment_.type, packer_));
-    });
-  }
-
- private:
-  /// Parts of whole elements whose bytes MPI can count.
-  template <class Function>
-  void for_each_part(const Function& function) const {
+  void unpack() const { copy(true); }
+  /// In parts of whole elements whose bytes MPI can count.
+  void copy(bool is_back) const {
     constexpr MPI_Count most = MPI_Count{1} << 30;
-    const MPI_Count element = segment_.bytes / segment_.elements;
+    const MPI_Count element = segment.bytes / segment.elements;
     if (element > most) throw Failure{MPI_ERR_TYPE, false};
     MPI_Aint lower_bound = 0, extent = 0;
-    check_told(PMPI_Type_get_extent(segment_.type, &lower_bound, &extent));
-    const MPI_Count step = most / element;
-    for (MPI_Count first = 0; first < segment_.elements; first += step) {
-      const auto count = static_cast<int>(std::min(step, segment_.elements - first));
-      const auto bytes = static_cast<int>(count * element);
-      int position = 0;
-      function(segment_.address + first * extent, bytes_.get() + first * element, count, bytes,
-               position);
-      if (position != bytes) throw Failure{MPI_ERR_TYPE, false};
+    check_told(PMPI_Type_get_extent(segment.type, &lower_bound, &extent));
+    for (MPI_Count first = 0, step = most / element; first < segment.elements; first += step) {
+      const auto count = static_cast<int>(std::min(step, segment.elements - first));
+      const auto size = static_cast<int>(count * element);
+      std::byte* const part = segment.address + first * extent;
+      std::byte* const packed = bytes.get() + first * element;
+      int at = 0;
+      check(is_back ? PMPI_Unpack(packed, size, &at, part, count, segment.type, packer)
+                    : PMPI_Pack(part, count, segment.type, packed, size, &at, packer));
+      if (at != size) throw Failure{MPI_ERR_TYPE, false};
     }
   }
 
-  Segment segment_;
-  MPI_Comm packer_;
-  std::unique_ptr<std::byte[]> bytes_;
+  Segment segment;
+  MPI_Comm packer;
+  std::unique_ptr<std::byte[]> bytes;
 };
 
 /// Chunks under way, the first that was started being the first to land.
@@ -85,7 +82,7 @@ class Swaps {
       packed = std::make_shared<Packed>(segment, communicator_.own);
       packed_bytes_ += segment.bytes;
     }
-    std::byte* const address = packed ? packed->data() : segment.address;
+    std::byte* const address = packed ? packed->bytes.get() : segment.address;
     for (MPI_Count at = 0; at < segment.bytes; at += chunk) {
       const MPI_Count bytes = std::min(chunk, segment.bytes - at);
       start(partner, address + at, static_cast<int>(bytes), segment.bytes > chunk).packed = packed;
@@ -94,7 +91,7 @@ class Swaps {
 
   void finish() {
     while (landed_ < started_) land();
-    scratch_.keep();
+    scratch_.exchange_with_kept();
   }
 
  private:
@@ -124,7 +121,7 @@ class Swaps {
     for (MPI_Request& request : chunk.requests) check(PMPI_Wait(&request, MPI_STATUS_IGNORE));
     if (chunk.packed.use_count() == 1) {  // the last of its segment
       chunk.packed->unpack();
-      packed_bytes_ -= chunk.packed->bytes();
+      packed_bytes_ -= chunk.packed->segment.bytes;
     }
     chunk.packed.reset();
     ++landed_;
