@@ -27,7 +27,7 @@ namespace {
 constexpr int tag = 1;
 constexpr std::size_t most_at_once = 64;  ///< chunks; small segments are one each
 /// Bytes. Eight chunks under way hide that ranks wait for each other; larger ones gain nothing.
-constexpr MPI_Count most_chunk = 512 * 1024;
+constexpr MPI_Count most_chunk = MPI_Count{512} * 1024;
 
 /// The same on all ranks.
 MPI_Count chunk_bytes(const Communicator& communicator) {
