@@ -47,9 +47,11 @@ bool has_dense_elements(const Layout& layout, MPI_Comm packer) {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   check_told(PMPI_Type_get_contents(layout.type, integers, addresses, types, &count, bounds.data(),
                                     &type));
+  // What MPI names is not ours to commit or free.
+  const bool is_ours = combiner_of(type, integers, addresses, types) != MPI_COMBINER_NAMED;
+  if (is_ours) check_told(PMPI_Type_commit(&type));
   const Layout element(type, packer);
-  // What MPI names is not ours to free.
-  if (combiner_of(type, integers, addresses, types) != MPI_COMBINER_NAMED) PMPI_Type_free(&type);
+  if (is_ours) PMPI_Type_free(&type);
   return element.is_dense && (element.size == layout.size || element.extent == element.size);
 }
 
@@ -65,8 +67,7 @@ Layout::Layout(MPI_Datatype of, MPI_Comm packer) : type(of) {
 }
 
 bool Segments::are_valid(int ranks) const {
-  if (buffer == MPI_IN_PLACE) return false;
-  if ((counts == nullptr) != (displacements == nullptr)) return false;
+  if (buffer == MPI_IN_PLACE || (counts == nullptr) != (displacements == nullptr)) return false;
   for (int rank = 0; rank < ranks; ++rank)
     if (count_of(rank) < 0 || (count_of(rank) > 0 && type_of(rank) == MPI_DATATYPE_NULL))
       return false;
