@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Read by other scripts, not run.
 READ = {"cmake/install_packages.sh", "cmake/spack/package.py", "examples/support/usage.sh",
-        "tests/mutants/lists.py", "tests/roots/clean_root.sh"}
+        "tests/hosts/hosts.sh", "tests/mutants/lists.py", "tests/roots/clean_root.sh"}
 INTERPRETERS = {".sh": "bash", ".py": sys.executable}
 
 

@@ -4,6 +4,7 @@
 /// @file
 /// Options of a redistribution, and the names of their values.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <cstddef>
