@@ -4,6 +4,7 @@
 /// @file
 /// Reports of redistributions: what moved, how long it took, how much memory it needed.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 
