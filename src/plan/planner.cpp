@@ -452,11 +452,10 @@ Diagnostic budget_below_blocks(const State& state) {
 
 storage::NodeWish node_wish(State& state) {
   const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
-  const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
   const bool takes_part =
       state.options.share_memory && state.blocks.reachable_by_host &&
-      schedule::repays_sharing(limits, state.keeps_memory()) &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
+  const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
   storage::NodeWish wish(state.channel, state.ledger, state.flows.outgoing, state.flows.incoming);
   if (takes_part) wish.allowance = schedule::node_memory_bytes(limits, wish.destinations.size());
   wish.wish = schedule::useful_node_bytes(limits, state.keeps_memory());

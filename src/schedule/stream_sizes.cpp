@@ -11,9 +11,6 @@ namespace {
 constexpr std::size_t node_buffers = 4;  // in the most memory that is shared
 /// How often shared memory is to be filled: to map it costs as much as to copy it twenty times.
 constexpr std::uint64_t uses_of_shared_memory = 32;
-/// Bytes that a rank sends or receives from which on sharing memory for one plan pays: with 64 KiB
-/// it takes up to six times as long as messages, with 1 MiB as long, with 4 MiB half.
-constexpr std::uint64_t repaying_bytes = std::uint64_t{1} << 20;
 constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 /// Destinations that have a message on the way at the same time, if the budget has room for them.
 constexpr std::uint64_t at_once = 16;
@@ -173,8 +170,8 @@ std::size_t useful_node_bytes(const StreamLimits& limits, bool is_kept) {
 }
 
 bool repays_sharing(const StreamLimits& limits, bool is_kept) {
-  const std::uint64_t blocks = std::max(limits.blocks_sent, limits.blocks_received);
-  return is_kept || blocks * limits.block_bytes >= repaying_bytes;
+  return is_kept || limits.blocks_received * limits.block_bytes >=
+                        uses_of_shared_memory * least_node_bytes(limits);
 }
 
 }  // namespace valet::schedule
