@@ -169,9 +169,4 @@ std::size_t useful_node_bytes(const StreamLimits& limits, bool is_kept) {
                                    shared_memory_of(limits, node_buffers));
 }
 
-bool repays_sharing(const StreamLimits& limits, bool is_kept) {
-  return is_kept || limits.blocks_received * limits.block_bytes >=
-                        uses_of_shared_memory * least_node_bytes(limits);
-}
-
 }  // namespace valet::schedule

@@ -165,7 +165,5 @@ struct OrderedSizes {
 /// is to be used often. Pure.
 /// @param is_kept  For what comes next.
 [[nodiscard]] std::size_t useful_node_bytes(const StreamLimits& limits, bool is_kept);
-/// Whether any pays: always where it is kept. Pure.
-[[nodiscard]] VALET_EXPORT bool repays_sharing(const StreamLimits& limits, bool is_kept);
 
 }  // namespace valet::schedule

@@ -134,17 +134,7 @@ TEST(StreamSizes, ASegmentThatIsKeptHasRoomForAllInOneMessage) {
     const std::uint64_t one =
         std::min(limits.blocks_received, (std::uint64_t{256} << 10) / limits.block_bytes);
     EXPECT_GE(stream_sizes(shared(limits, 1, true)).node_blocks, one) << bytes;
-    EXPECT_TRUE(repays_sharing(limits, true));
   }
-}
-
-TEST(StreamSizes, ASegmentForOnePlanPaysWhereItIsFilledOften) {
-  StreamLimits limits;
-  limits.block_bytes = 64;
-  limits.blocks_received = (std::uint64_t{8} << 20) / 64;  // 32 times 256 KiB
-  EXPECT_TRUE(repays_sharing(limits, false));
-  --limits.blocks_received;
-  EXPECT_FALSE(repays_sharing(limits, false));
 }
 
 TEST(StreamSizes, MessagesHaveAQuarterOfAMiBUnlessTheUserWishesOtherwise) {
