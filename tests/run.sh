@@ -10,7 +10,7 @@ Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich]
        tests/run.sh --mutate [folder]
 
 Installs missing packages, builds the release preset in build/ and runs its tests.
-As root, where there is iproute2, the tests also run on several hosts (tests/hosts/run.sh).
+With --long, as root and where there is iproute2, tests also run on several hosts (tests/hosts/run.sh).
   --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
               different sizes, a thousand jobs with delays in MPI, the whole model, every way to move
               attached storage through every door; then, as root, the commands of the README in clean
@@ -179,10 +179,8 @@ optional() {
   "$@" || code=$?
   ((code == 0 || code == 77))
 }
-if ! $only; then
-  hosts=(tests/hosts/run.sh)
-  if $long; then hosts+=(--long); fi
-  part "tests on several hosts" optional "${hosts[@]}"
+if $long; then
+  part "tests on several hosts" optional tests/hosts/run.sh --long
 fi
 
 if $sanitize; then test_preset sanitize sanitizers; fi
