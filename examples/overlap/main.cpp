@@ -34,7 +34,9 @@ class Slab {
   Slab(int rank, int ranks) : rank_(rank), ranks_(ranks), all_(slots) {
     for (std::uint64_t k = 0; k < particles; ++k) {
       const double place = (static_cast<double>(k) + 0.5) / static_cast<double>(particles);
-      all_[k] = {.x = rank + place, .velocity = std::sin(1000 * place), .id = rank * particles + k};
+      all_[k] = {.x = rank + place,
+                 .velocity = std::sin(1000 * place),
+                 .id = static_cast<std::uint64_t>(rank) * particles + k};
     }
   }
 
@@ -106,7 +108,8 @@ int main(int argc, char** argv) {
   Slab slab(rank, ranks);
   const auto before = slab.checked();
   std::array<double, 2> seconds{};
-  for (int step = 0; step < steps; ++step) seconds[step % 2] += slab.step(step % 2 == 1, "");
+  for (int step = 0; step < steps; ++step)
+    (step % 2 == 0 ? seconds[0] : seconds[1]) += slab.step(step % 2 == 1, "");
   // Again with a picture of where time goes: plot.py overlap DIRECTORY.
   const std::string directory = argc > 1 ? argv[1] : ".";
   slab.step(true, directory + "/trace.json");

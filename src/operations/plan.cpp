@@ -158,8 +158,8 @@ Execution start(Plan& plan) {
   return plan::Access::execution(state, BlockStorage(state.bound));
 }
 
-Execution::Execution(plan::State& state, BlockStorage storage)
-    : state_(&state), storage_(std::move(storage)) {}
+Execution::Execution(plan::State& state, const BlockStorage& storage)
+    : state_(&state), storage_(storage) {}
 
 Execution::Execution(Execution&& other) noexcept
     : state_(std::exchange(other.state_, nullptr)), storage_(other.storage_) {}

@@ -221,7 +221,8 @@ class VALET_EXPORT Execution {
   ~Execution();
 
   /// Sends and receives what can go on without waiting; there is no thread that does. Local.
-  /// @return Whether the rest is done by wait(). Where all ranks call it again and again that comes.
+  /// @return Whether the rest is done by wait(). Where all ranks call it again and again that
+  /// comes.
   /// @throws Error mpi_failure.
   bool progress();
   /// Ends the execution. Collective; blocking. Once only.
@@ -231,7 +232,7 @@ class VALET_EXPORT Execution {
 
  private:
   friend struct plan::Access;
-  Execution(plan::State& state, BlockStorage storage);
+  Execution(plan::State& state, const BlockStorage& storage);
 
   plan::State* state_;
   BlockStorage storage_;  ///< the memory of what moves
