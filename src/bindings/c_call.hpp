@@ -137,15 +137,14 @@ inline BlockStorage to_storage(const Valet_Storage* storage) {
   return BlockStorage(std::span<const Field>(storage->fields));
 }
 
+constexpr const char* make_plan =
+    "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()";
+constexpr const char* make_ragged_plan = "make one by Valet_Ragged_plan_to_ranks()";
 /// @throws Error where there is no plan. Local.
-inline const Plan& plan_of(const Valet_Plan* plan) {
-  require_pointer(
-      plan, "the plan",
-      "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()");
-  return plan->plan;
-}
-inline Plan& plan_of(Valet_Plan* plan) {
-  return const_cast<Plan&>(plan_of(static_cast<const Valet_Plan*>(plan)));
+template <class Handle>
+auto& plan_of(Handle* handle, const char* remedy = make_plan) {
+  require_pointer(handle, "the plan", remedy);
+  return handle->plan;
 }
 
 constexpr const char* make_ragged_storage = "make one by Valet_Ragged_storage_create()";

@@ -16,13 +16,6 @@ using namespace valet::c;
 
 namespace {
 
-/// @throws Error where there is no plan. Local.
-template <class Plan>
-auto& plan_of(Plan* plan) {
-  require_pointer(plan, "the plan", "make one by Valet_Ragged_plan_to_ranks()");
-  return plan->plan;
-}
-
 int add_field(Valet_Ragged_storage* storage, void* data, std::uint64_t capacity_bytes,
               std::uint64_t* words, std::uint64_t block_capacity, std::size_t alignment_bytes,
               bool are_offsets, const char* label) {
@@ -113,17 +106,17 @@ int Valet_Ragged_plan_to_ranks(MPI_Comm communicator, const Valet_Ragged_storage
 void Valet_Ragged_plan_free(Valet_Ragged_plan* plan) { delete plan; }
 
 uint64_t Valet_Ragged_plan_blocks_after(const Valet_Ragged_plan* plan) {
-  return number_of([&] { return plan_of(plan).blocks_after(); });
+  return number_of([&] { return plan_of(plan, make_ragged_plan).blocks_after(); });
 }
 
 uint64_t Valet_Ragged_plan_required_bytes(const Valet_Ragged_plan* plan, size_t field) {
-  return number_of([&] { return plan_of(plan).required_bytes(field); });
+  return number_of([&] { return plan_of(plan, make_ragged_plan).required_bytes(field); });
 }
 
 int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragged_storage* storage,
                          const int* ranks, Valet_Report* report) {
   return guarded([&] {
-    const RaggedCall call = to_execution(plan_of(plan), storage, ranks, report);
+    const RaggedCall call = to_execution(plan_of(plan, make_ragged_plan), storage, ranks, report);
     write_report(valet::execute(plan->plan, call.storage, call.ranks), report);
   });
 }

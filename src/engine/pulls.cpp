@@ -106,7 +106,7 @@ void Pulls::disconnect() {
   segments_.clear();
   for (Source& source : sources_) source = Source{};
   for (Departure& departure : departures_) departure = Departure{};
-  if (!state_.options.keep_memory) storage::MappedSegment::unmap_unused(0);
+  if (!state_.options.keep_memory) storage::MappedSegment::unmap_unused(1);
   control_ = {};
   blocks_offered_ = seen_ = 0;
 }

@@ -157,9 +157,8 @@ class plan::Executor {
     Report report;
     observe::ProgressMeter meter;
     engine::LocalSlots local;
-    std::optional<observe::Stage> exchange;  ///< from begin() to finish()
-    double start_seconds = mpi::now();
-    double waited_seconds = 0;  ///< by the observer, before
+    std::optional<observe::Stage> stage;  ///< the exchange, from begin() to finish()
+    double waited_seconds = 0;            ///< by the observer, before
   };
 
   /// However that ends, the plan can be executed again.
@@ -217,7 +216,7 @@ void plan::Executor::begin(StorageBackend& storage, const Storages& all) {
   Ends ends{this};
   if (verification_) hash_before();
   ends.executor = nullptr;
-  running_->exchange.emplace(running_->backend, running_->local.trace(), "exchange");
+  running_->stage.emplace(running_->backend, running_->local.trace(), "exchange");
   running_->waited_seconds = state_.observer.waiting_seconds;
   exchange([&] {
     exchange_->begin(running_->local, scratch_);
@@ -237,7 +236,7 @@ Report plan::Executor::finish() {
   });
   report.waiting_seconds = state_.observer.waiting_seconds - running_->waited_seconds;
   if (observe::ProgressMeter* const meter = state_.observer.progress) meter->finish();
-  running_->exchange.reset();
+  running_->stage.reset();
   const Ends ends{this};
   redistribute();
   if (verification_) hash_after();
@@ -259,6 +258,7 @@ bool plan::Executor::exchange(Step&& step) {
 }
 
 void plan::Executor::hash_before() {
+  const double begin = mpi::now();
   const observe::Stage stage(running_->backend, running_->local.trace(), "verify");
   const std::optional<storage::GuardedBackend>& guard = running_->guard;
   if (running_->all.may_throw)
@@ -269,7 +269,7 @@ void plan::Executor::hash_before() {
   verification_->before(running_->backend, scratch_,
                         running_->all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
   agree(nothing_has_moved);
-  running_->report.verify_seconds = mpi::now() - running_->start_seconds;
+  running_->report.verify_seconds = mpi::now() - begin;
 }
 
 void plan::Executor::redistribute() {

@@ -55,9 +55,10 @@ struct State {
 
   /// What this rank asks of the source of a flow. Local.
   [[nodiscard]] schedule::Asked asked_of(const Incoming& flow) const {
-    const bool on_node = std::ranges::binary_search(channel.node_ranks(), flow.rank);
+    const bool is_short =
+        flows.eager_bytes > 0 && !std::ranges::binary_search(channel.node_ranks(), flow.rank);
     return schedule::asked_of(flow.message_blocks, blocks.block_bytes,
-                              on_node ? 0 : flows.eager_bytes);
+                              is_short ? flows.eager_bytes : 0);
   }
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }

@@ -58,7 +58,7 @@ struct Asked {
 /// (credit, announcement, answer, data), a short one twice. The links then stand still in turns:
 /// by TCP long messages took 1.3 to 1.5 times as long, also with twice as many on their way. So
 /// messages are cut to what leaves at once, in equal parts. Blocks that are longer themselves are
-/// not: it would be of no use.
+/// not: a message of one such block would wait as well.
 ///
 /// Links stay full for as long as what is on its way lasts. That is to bridge the way of a credit
 /// and of its answer, and the time in which another process has the core: a rank that sleeps 3 ms

@@ -247,7 +247,7 @@ void MappedSegment::unmap_unused(unsigned calls) {
   const std::lock_guard lock(mappings.mutex);
   std::erase_if(mappings.list, [&](const std::shared_ptr<Mapping>& mapping) {
     mapping->unused = mapping.use_count() > 1 ? 0 : mapping->unused + 1;
-    return mapping->unused >= calls && mapping->unused > 0;
+    return mapping->unused >= calls;
   });
 }
 

@@ -91,7 +91,8 @@ class VALET_EXPORT MappedSegment {
   /// @return Empty where it cannot be reached. @throws std::bad_alloc.
   [[nodiscard]] static MappedSegment open(const NodeSegmentHandle& handle,
                                           const FileDescriptor& descriptor);
-  /// Unmaps what had no user at the last so many calls of this function.
+  /// Unmaps what had no user at the last so many calls of this function, this one included.
+  /// @param calls  At least 1.
   static void unmap_unused(unsigned calls);
   /// Of all that is mapped.
   [[nodiscard]] static std::uint64_t mapped_bytes();

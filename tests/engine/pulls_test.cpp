@@ -58,7 +58,7 @@ std::uint64_t mapped_arrays() {
 /// A plan for each step over arrays that stay: these are mapped in the second step, and stay so for
 /// the next plans if memory may be kept.
 TEST(Pulls, KeepWhatIsMappedForTheNextPlans) {
-  storage::MappedSegment::unmap_unused(0);
+  storage::MappedSegment::unmap_unused(1);
   const auto filled = filled_ring(), other = filled_ring();
   const std::uint64_t one = size() > 1 ? 1 : 0;
   for (const bool keep : {true, false}) {

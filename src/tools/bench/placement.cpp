@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "placement.hpp"
 
+#include "base/machine_identity.hpp"
 #include "measure.hpp"
 
 #include <array>
 #include <fstream>
-#include <functional>
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -61,11 +61,8 @@ std::string counted(std::uint64_t number, const char* what) {
 
 std::string place_ranks(bool bind) {
   // MPI takes containers for nodes, which may have the same cores.
-  std::string boot;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
   MPI_Comm machine = MPI_COMM_NULL;
-  MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(std::hash<std::string>()(boot) >> 33U), 0,
-                 &machine);
+  MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(boot_identity() >> 33U), 0, &machine);
   int rank = 0;
   MPI_Comm_rank(machine, &rank);
   std::vector<Cores> ranks = cores_of_ranks(machine);
