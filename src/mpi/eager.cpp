@@ -3,39 +3,41 @@
 
 #include <cstdint>
 
+#ifdef OPEN_MPI
+// How Open MPI's own plugins and tools read a parameter; both functions are as they were in 1.7.
+// MPI_T would open every plugin of the installation, whether in use or not: a quarter of a second
+// and some hundred files for each process. Weak, because its libraries may be hidden from us.
+extern "C" {
+[[gnu::weak]] int mca_base_var_find(const char* project, const char* framework,
+                                    const char* component, const char* name);
+[[gnu::weak]] int mca_base_var_get_value(int index, const void* where, void* source,
+                                         const char** file);
+}
+#endif
+
 namespace valet::mpi {
 namespace {
 
 #ifdef OPEN_MPI
-/// A control variable of Open MPI, of an unsigned type or not negative; 0 where there is none, as
-/// of a component that is not in use.
-std::uint64_t control_variable(const char* name) {
-  int index = 0, verbosity = 0, binding = 0, scope = 0, count = 0, size = 0;
-  int name_length = 0, text_length = 0;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  std::uint64_t value = 0;
-  if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
-      MPI_T_cvar_get_info(index, nullptr, &name_length, &verbosity, &type, nullptr, nullptr,
-                          &text_length, &binding, &scope) != MPI_SUCCESS ||
-      MPI_Type_size(type, &size) != MPI_SUCCESS || size > static_cast<int>(sizeof value))
-    return 0;
-  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-  if (MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) return 0;
-  const bool good = count == 1 && MPI_T_cvar_read(handle, &value) == MPI_SUCCESS;
-  MPI_T_cvar_handle_free(&handle);
-  return good ? value : 0;
+/// Where the value of a parameter lies; nullptr for a component that is not in use.
+const void* parameter(const char* project, const char* framework, const char* component,
+                      const char* name) {
+  const int index = mca_base_var_find(project, framework, component, name);
+  const void* value = nullptr;
+  if (index < 0 || mca_base_var_get_value(index, &value, nullptr, nullptr) != 0) return nullptr;
+  return value;
 }
 
-/// Of its own protocol over sockets. UCX and libfabric decide for themselves what waits for an
-/// answer.
+/// The limit of Open MPI's own protocol over sockets. UCX and libfabric decide for themselves what
+/// waits for an answer.
 std::size_t ask_open_mpi() {
-  int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return 0;
-  const bool own_protocol = control_variable("pml_ob1_send_pipeline_depth") > 0;
-  const std::uint64_t limit = control_variable("btl_tcp_eager_limit");
-  MPI_T_finalize();
-  constexpr std::uint64_t header_bytes = 256;  // at most, which the limit includes
-  return own_protocol && limit > header_bytes ? static_cast<std::size_t>(limit - header_bytes) : 0;
+  if (mca_base_var_find == nullptr || mca_base_var_get_value == nullptr ||
+      parameter("ompi", "pml", "ob1", "send_pipeline_depth") == nullptr)
+    return 0;
+  const void* limit = parameter("opal", "btl", "tcp", "eager_limit");
+  constexpr std::size_t header_bytes = 256;  // at most, which the limit includes
+  const std::size_t bytes = limit == nullptr ? 0 : *static_cast<const std::size_t*>(limit);
+  return bytes > header_bytes ? bytes - header_bytes : 0;
 }
 #endif
 
