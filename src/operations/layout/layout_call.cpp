@@ -8,6 +8,7 @@
 #include "geometry/intersection.hpp"
 #include "geometry/numbered_array.hpp"
 #include "mpi/agreement.hpp"
+#include "operations/layout/redistribution.hpp"
 #include "plan/check_options.hpp"
 
 #include <xxhash.h>
@@ -86,6 +87,11 @@ std::uint64_t digest_of(const GridLayout& grid) {
 
 }  // namespace
 
+BlockCyclic::Extents strides_of(const BlockCyclic& layout, int grid_rank, IndexOrder order,
+                                const BlockCyclic::Extents& given) {
+  return given.size() == 0 ? contiguous_strides(layout.local_extents(grid_rank), order) : given;
+}
+
 GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
     : name(side), grid(chosen) {
   if (grid.ranks.empty()) {
@@ -139,7 +145,7 @@ std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
                    "; give row_major or column_major");
   const BlockCyclic::Extents extents = side.layout().local_extents(side.grid_rank);
   BlockCyclic::Extents& strides = side.strides;
-  strides = array.strides.size() == 0 ? contiguous_strides(extents, array.order) : array.strides;
+  strides = strides_of(side.layout(), side.grid_rank, array.order, array.strides);
   if (strides.size() != extents.size())
     return invalid(name, " has ", strides.size(), " strides for ", extents.size(),
                    " dimensions; give one for each, or none");

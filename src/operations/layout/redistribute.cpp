@@ -5,6 +5,7 @@
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
 #include "operations/layout/layout_call.hpp"
+#include "operations/layout/redistribution.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/redistribute.hpp>
 
@@ -15,11 +16,14 @@ namespace valet {
 namespace {
 
 /// One call on one rank: what it checks, then what it moves.
-class Redistribution : layout::LayoutCall {
+class Redistribution : public layout::ArrayMove, layout::LayoutCall {
  public:
   Redistribution(const std::shared_ptr<call::Frame>& whole, const GridLayout& source,
                  const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)
-      : LayoutCall(*whole, "layout", source, target, bytes, chosen) {}
+      : LayoutCall(*whole, "layout", source, target, bytes, chosen),
+        meter_(frame.progress("redistribute",
+                              static_cast<std::uint64_t>(from.elements() + to.elements()),
+                              element_bytes)) {}
 
   /// Collective. All ranks come back, ready to move, or all throw.
   void prepare(const SourceArray& source, const TargetArray& target) {
@@ -30,20 +34,34 @@ class Redistribution : layout::LayoutCall {
     frame.align();
   }
 
-  Report run(const SourceArray& source, const TargetArray& target) {
+  /// Begins to move. Collective.
+  void begin(const SourceArray& source, const TargetArray& target) {
+    source_ = source.data;
+    target_ = target.data;
+    report_.neighbours = neighbours();
+    if (!(*all)->at_once) begin_chunks();
+  }
+  bool progress() override {
+    bool is_done = true;
+    if (exchange_)
+      frame.memory->use_scratch([&](std::span<std::byte>) { is_done = exchange_->progress(); });
+    return is_done;
+  }
+  Report finish() override {
     const double start = mpi::now();
-    Report report;
-    report.neighbours = neighbours();
-    frame.exchange("redistribute", static_cast<std::uint64_t>(from.elements() + to.elements()),
-                   element_bytes, report, [&] {
-                     if ((*all)->at_once)
-                       move_at_once(source.data, target.data, report);
-                     else
-                       move_in_chunks(source.data, target.data, report);
-                   });
-    describe(report);
-    report.exchange_seconds = mpi::now() - start;
-    return report;
+    frame.exchange(meter_, report_, [&] {
+      if (exchange_)
+        frame.memory->use_scratch([&](std::span<std::byte>) { exchange_->finish(report_); });
+      else
+        move_at_once(source_, target_, report_);
+    });
+    describe(report_);
+    report_.exchange_seconds = mpi::now() - start;
+    return std::move(report_);
+  }
+  Report run(const SourceArray& source, const TargetArray& target) {
+    begin(source, target);
+    return finish();
   }
 
  private:
@@ -112,27 +130,47 @@ class Redistribution : layout::LayoutCall {
     return wish;
   }
 
-  void move_in_chunks(const void* source, void* target, Report& report) {
+  void begin_chunks() {
     frame.memory->share(node_wish(sizes(**all)));
-    const layout::ArrayCopies copies(channel, element_bytes, outgoing(source), incoming(target));
-    std::optional<layout::ArrayExchange> exchange;
+    const layout::ArrayCopies copies(channel, element_bytes, outgoing(source_), incoming(target_));
     mpi::agree(channel, detail::unless_out_of_memory(
                             [&] {
-                              exchange.emplace(channel, frame.ledger, sizes_beside_node(),
-                                               *std::move(peers), copies, frame.memory->node());
-                              frame.memory->take_scratch(exchange->scratch_bytes());
+                              exchange_.emplace(channel, frame.ledger, sizes_beside_node(),
+                                                *std::move(peers), copies, frame.memory->node());
+                              frame.memory->take_scratch(exchange_->scratch_bytes());
                             },
                             layout::out_of_memory));
-    frame.memory->use_scratch(
-        [&](std::span<std::byte> scratch) { exchange->run(scratch, report); });
+    frame.memory->use_scratch([&](std::span<std::byte> scratch) { exchange_->begin(scratch); });
   }
 
   std::uint64_t enough_ = 0;  ///< a budget, for this rank
   std::uint64_t intersection_bytes_ = 0;
   std::optional<storage::NodeWish> wish_;  ///< before the chunk is agreed upon
+  observe::ProgressMeter meter_;
+  Report report_;
+  const void* source_ = nullptr;
+  void* target_ = nullptr;
+  std::optional<layout::ArrayExchange> exchange_;  ///< where not all moves at once
 };
 
 }  // namespace
+
+std::unique_ptr<layout::ArrayMove> layout::begin_move(const std::shared_ptr<call::Frame>& frame,
+                                                      const GridLayout& from, const GridLayout& to,
+                                                      std::size_t element_bytes,
+                                                      const SourceArray& source,
+                                                      const TargetArray& target,
+                                                      const LayoutOptions& options) {
+  auto move = std::make_unique<Redistribution>(frame, from, to, element_bytes, options);
+  move->prepare(source, target);
+  try {
+    move->begin(source, target);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::mpi_failure) static_cast<void>(move.release());
+    throw;
+  }
+  return move;
+}
 
 Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Data between two jobs, or two groups of ranks, each of which knows its own layout only.
+
+#include <valet/block_storage.hpp>
+#include <valet/export.hpp>
+#include <valet/mpi.hpp>
+#include <valet/object_layout.hpp>
+#include <valet/options.hpp>
+#include <valet/ragged_storage.hpp>
+#include <valet/redistribute.hpp>
+#include <valet/report.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace valet {
+
+/// @cond
+namespace junction {
+class Link;
+class Transfer;
+}  // namespace junction
+/// @endcond
+
+/// Options of a junction. `verify`, `share_memory` and `timeout_seconds` are the same on all ranks
+/// of both sides.
+struct JunctionOptions {
+  /// Where separately started jobs find each other, by files that both see. Files of a run that was
+  /// killed do no harm. Only rank 0 uses it.
+  std::string folder = ".";
+  /// How long to wait for the other side, when meeting it and whenever nothing else goes on; then
+  /// it is taken for dead. Longer than what a job computes between two transfers; 0: for ever.
+  double timeout_seconds = 600;
+  /// As Options::budget_bytes, on this rank. [local]
+  std::size_t budget_bytes = std::size_t{4} << 20;
+  /// Compares checksums of what was put and what was got, over the elements by their global
+  /// indices, or over blocks as Options::verify.
+  bool verify = false;
+  /// As Options::share_memory.
+  bool share_memory = true;
+  /// As Options::keep_memory.
+  bool keep_memory = true;
+  /// As Options::progress, or LayoutOptions::progress for arrays. [local]
+  std::function<void(const Progress&)> progress = {};
+  /// As Options::progress_bar. [local]
+  bool progress_bar = true;
+};
+
+/// Something that is put or got, from then on until wait(). Move-only; the destructor waits, and
+/// logs what wait() would throw. The junction may be destroyed before, which waits as well.
+class VALET_EXPORT JunctionTransfer {
+ public:
+  /// Moves a transfer; the source can only be destroyed afterwards.
+  JunctionTransfer(JunctionTransfer&& other) noexcept;
+  JunctionTransfer(const JunctionTransfer&) = delete;
+  JunctionTransfer& operator=(const JunctionTransfer&) = delete;
+  ~JunctionTransfer();
+
+  /// Goes on as far as that needs no rank that has not come yet; there is no thread that does.
+  /// Collective over this side, and once all ranks of both sides have called it or wait(), over
+  /// both: they then agree, and data travel in further calls.
+  /// @return Whether wait() would not wait. Errors are those of wait().
+  bool progress();
+  /// Ends this transfer and those before it. Collective over both sides; blocking. Once only.
+  /// @return Counts elements as blocks for arrays.
+  /// @throws Error as Junction says; invalid_argument on this rank if it was waited for.
+  Report wait();
+
+ private:
+  friend class Junction;
+  JunctionTransfer(std::shared_ptr<junction::Link> link,
+                   std::shared_ptr<junction::Transfer> transfer);
+
+  std::shared_ptr<junction::Link> link_;
+  std::shared_ptr<junction::Transfer> transfer_;
+};
+
+/// A connection between two groups of ranks, over which each puts and gets distributed arrays and
+/// blocks while it knows nothing of the other's layout: a producer on M ranks and a consumer on N
+/// (C. Foyer, A. Tate, S. McIntosh-Smith, "ASPEN: An Efficient Algorithm for Data Redistribution
+/// Between Producer and Consumer Grids", section 3).
+///
+/// What one side puts the other gets, in the same order. Each describes its own part of it; the
+/// descriptions cross once for each label, then every rank computes what it shares with whom. Data
+/// go directly from rank to rank, in pieces that a budget bounds. A producer with several consumers
+/// has a junction for each.
+///
+/// Errors are the same on all ranks of both sides, and nothing has moved: invalid_argument (both
+/// put, other labels, extents, element sizes, kinds of data), and those of redistribute(),
+/// plan_to_ranks(), plan_to_slots() and execute(). corrupted with JunctionOptions::verify.
+/// mpi_failure where the other side does not answer within the timeout: the junction is of no use
+/// any more, and what was being got is unspecified; what was put is as it was. Other errors leave
+/// the junction as it was.
+///
+/// Memory on each rank: budget + 64 KiB + 256*neighbours + 64*(M+N) bytes, and the cuts of general
+/// grids; for blocks what their plan takes.
+class VALET_EXPORT Junction {
+ public:
+  /// Opens a port and waits for another job that calls connect() with the same name. One of the two
+  /// sides accepts, it does not matter which; a producer with several consumers calls this once for
+  /// each of them.
+  ///
+  /// With Open MPI 4 `ompi-server` has to run, and both jobs are started by
+  /// `mpirun --ompi-server file:...`; with MPICH nothing is needed.
+  ///
+  /// Collective over `communicator`; blocking.
+  ///
+  /// @param communicator  The ranks of this side, an intracommunicator. [local]
+  /// @param name          Of the connection, a file name; the same on all ranks of both sides.
+  /// @param options       What follows uses them.
+  /// @throws Error invalid_argument (the name, the folder), mpi_failure (nobody came in time, MPI
+  ///         has no port): the same on all ranks of this side.
+  [[nodiscard]] static Junction accept(MPI_Comm communicator, const std::string& name,
+                                       const JunctionOptions& options = {});
+  /// Waits for a port of that name and connects to it. Or, over an intercommunicator, makes a
+  /// junction of its two groups: both call this, and the name only serves errors. Collective over
+  /// `communicator`; blocking.
+  /// @param communicator  The ranks of this side, or an intercommunicator, which may be freed
+  ///                      afterwards. [local]
+  /// @param name, options  As for accept().
+  /// @throws Error as accept().
+  [[nodiscard]] static Junction connect(MPI_Comm communicator, const std::string& name,
+                                        const JunctionOptions& options = {});
+  /// Moves a junction; the source can only be destroyed or assigned to.
+  Junction(Junction&&) noexcept;
+  /// Closes this one and takes over another.
+  Junction& operator=(Junction&&) noexcept;
+  Junction(const Junction&) = delete;
+  Junction& operator=(const Junction&) = delete;
+  /// Closes it; logs what close() would throw.
+  ~Junction();
+
+  /// Ranks of this side.
+  [[nodiscard]] int ranks() const;
+  /// Ranks of the other side, which it numbers from 0.
+  [[nodiscard]] int other_ranks() const;
+
+  // Everything below begins a transfer and returns at once; the memory must stay as it is until
+  // JunctionTransfer::wait(). Transfers begin in the order in which they are called for, which is
+  // the same on all ranks of a side; one that begins while another is under way comes after it.
+  // Collective over this side.
+
+  /// @name Arrays
+  /// @{
+
+  /// Puts a distributed array.
+  /// @param array          This rank's part by `layout`. [local]
+  /// @param layout         The grid of this side; its ranks are those of this side. [of this side]
+  /// @param element_bytes  Size of an element. [global]
+  /// @param label          Name of the array, the same on both sides.
+  JunctionTransfer put(const SourceArray& array, const GridLayout& layout,
+                       std::size_t element_bytes, const std::string& label = {});
+  /// Gets a distributed array.
+  /// @param array  Room for this rank's part by `layout`. [local]
+  JunctionTransfer get(const TargetArray& array, const GridLayout& layout,
+                       std::size_t element_bytes, const std::string& label = {});
+  /// The same of contiguous arrays in row-major order.
+  template <class T>
+  JunctionTransfer put(std::span<T> values, const GridLayout& layout,
+                       const std::string& label = {}) {
+    return put(SourceArray{values.data(), values.size_bytes()}, layout, sizeof(T), label);
+  }
+  /// The same of contiguous arrays in row-major order.
+  template <class T>
+  JunctionTransfer get(std::span<T> values, const GridLayout& layout,
+                       const std::string& label = {}) {
+    return get(TargetArray{values.data(), values.size_bytes()}, layout, sizeof(T), label);
+  }
+  /// @}
+
+  /// @name Blocks
+  /// Those that are put stay where they are, too, but for blocks of different sizes, whose arenas
+  /// are used to sort them. Those that are got come into the slots from 0 on; Report::blocks_after
+  /// says how many. Where the slots do not suffice, infeasible says how many would, on both sides,
+  /// and nothing has moved: both may try again.
+  /// @{
+
+  /// Puts each block to a rank of the other side; blocks come by source rank and slot.
+  /// @param storage  The blocks. [local]
+  /// @param count    How many, in the first slots. [local]
+  /// @param ranks    `count` ranks of the other side. [local]
+  JunctionTransfer put(const BlockStorage& storage, std::uint64_t count,
+                       std::span<const int> ranks);
+  /// Puts blocks that are numbered by a layout on the ranks of this side.
+  JunctionTransfer put(const BlockStorage& storage, std::uint64_t count,
+                       const ObjectLayout& layout);
+  /// Gets blocks that the other side puts to ranks.
+  JunctionTransfer get(const BlockStorage& storage);
+  /// Gets numbered blocks into a layout on the ranks of this side.
+  JunctionTransfer get(const BlockStorage& storage, const ObjectLayout& layout);
+  /// Gets blocks into a storage that is made when their number is known.
+  /// @param storage_for  Called with 0, then with the number of blocks; returns a storage with so
+  ///                     many slots at least. May not communicate; what it throws is an error of
+  ///                     all ranks.
+  JunctionTransfer get(std::function<BlockStorage(std::uint64_t blocks)> storage_for);
+  /// Puts blocks of different sizes, which are gone from this side afterwards.
+  JunctionTransfer put(const RaggedStorage& storage, std::uint64_t count,
+                       std::span<const int> ranks);
+  /// The same for blocks of different sizes.
+  JunctionTransfer get(const RaggedStorage& storage);
+  /// @}
+
+  /// Ends all transfers and the connection; what wait() would throw of a transfer it still throws.
+  /// Collective over both sides; blocking.
+  /// @throws Error mpi_failure.
+  void close();
+
+ private:
+  explicit Junction(std::shared_ptr<junction::Link> link);
+  [[nodiscard]] junction::Link& link() const;
+  JunctionTransfer begin(std::shared_ptr<junction::Transfer> transfer);
+
+  std::shared_ptr<junction::Link> link_;
+};
+
+}  // namespace valet

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "junction/description.hpp"
+
+#include "base/diagnose.hpp"
+#include "geometry/numbered_array.hpp"
+
+#include <xxhash.h>
+
+#include <vector>
+
+namespace valet::junction {
+namespace {
+
+/// Takes words off the front.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::int64_t> words) : words_(words) {}
+
+  std::int64_t next() {
+    const std::int64_t word = words_.front();
+    words_ = words_.subspan(1);
+    return word;
+  }
+  int next_int() { return static_cast<int>(next()); }
+
+ private:
+  std::span<const std::int64_t> words_;
+};
+
+void write(Vector<std::int64_t>& words, const BlockCyclic& layout) {
+  words.push_back(static_cast<std::int64_t>(layout.dimensions()));
+  words.push_back(static_cast<std::int64_t>(layout.rank_order()));
+  for (std::size_t d = 0; d < layout.dimensions(); ++d) {
+    const layout::Dimension& dimension = layout.dimension(d);
+    words.push_back(dimension.extent());
+    words.push_back(dimension.block_size());
+    words.push_back(dimension.ranks());
+    words.push_back(dimension.first_rank());
+  }
+}
+
+BlockCyclic read_layout(Reader& reader) {
+  const auto count = static_cast<std::size_t>(reader.next());
+  const auto rank_order = static_cast<IndexOrder>(reader.next());
+  auto extents = BlockCyclic::Extents::filled(count, 0), blocks = extents;
+  auto grid = BlockCyclic::Coordinates::filled(count, 0), first_ranks = grid;
+  for (std::size_t d = 0; d < count; ++d) {
+    extents[d] = reader.next();
+    blocks[d] = reader.next();
+    grid[d] = reader.next_int();
+    first_ranks[d] = reader.next_int();
+  }
+  return {extents, blocks, grid, rank_order, first_ranks};
+}
+
+const char* text_of(Content content) {
+  switch (content) {
+    case Content::array: return "an array";
+    case Content::blocks: return "blocks by ranks";
+    case Content::numbered_blocks: return "numbered blocks";
+    case Content::ragged_blocks: return "blocks of different sizes";
+  }
+  return "";
+}
+
+std::string quoted(const std::string& label) {
+  return label.empty() ? "an array without a label" : "'" + label + "'";
+}
+
+}  // namespace
+
+Vector<std::int64_t> Description::words(Ledger& ledger) const {
+  Vector<std::int64_t> words(ledger);
+  words.push_back(static_cast<std::int64_t>(direction));
+  words.push_back(static_cast<std::int64_t>(content));
+  words.push_back(static_cast<std::int64_t>(element_bytes));
+  words.push_back(static_cast<std::int64_t>(label.size()));
+  for (const char letter : label) words.push_back(letter);
+  words.push_back(grid ? 1 : 0);
+  if (grid) {
+    write(words, grid->layout);
+    words.push_back(static_cast<std::int64_t>(grid->ranks.size()));
+    for (const int rank : grid->ranks) words.push_back(rank);
+  }
+  words.push_back(objects ? 1 : 0);
+  if (objects) {
+    words.push_back(static_cast<std::int64_t>(objects->block_size));
+    words.push_back(objects->ranks);
+    words.push_back(objects->tiling ? 1 : 0);
+    if (objects->tiling) write(words, *objects->tiling);
+  }
+  return words;
+}
+
+Description Description::from_words(std::span<const std::int64_t> words) {
+  Reader reader(words);
+  Description description;
+  description.direction = static_cast<Direction>(reader.next());
+  description.content = static_cast<Content>(reader.next());
+  description.element_bytes = static_cast<std::uint64_t>(reader.next());
+  description.label.resize(static_cast<std::size_t>(reader.next()));
+  for (char& letter : description.label) letter = static_cast<char>(reader.next());
+  if (reader.next() != 0) {
+    description.grid = GridLayout{read_layout(reader)};
+    description.grid->ranks.resize(static_cast<std::size_t>(reader.next()));
+    for (int& rank : description.grid->ranks) rank = reader.next_int();
+  }
+  if (reader.next() != 0) {
+    ObjectLayout& objects = description.objects.emplace();
+    objects.block_size = static_cast<std::uint64_t>(reader.next());
+    objects.ranks = reader.next_int();
+    if (reader.next() != 0) objects.tiling = read_layout(reader);
+  }
+  return description;
+}
+
+std::uint64_t digest_of(std::span<const std::int64_t> words) {
+  return XXH3_64bits(words.data(), words.size_bytes()) >> 2U;
+}
+
+std::optional<Diagnostic> contradiction(const Description& accepting,
+                                        const Description& connecting) {
+  if (accepting.direction == connecting.direction)
+    return invalid("both sides of the junction ",
+                   accepting.direction == Direction::put ? "put" : "get",
+                   "; what one puts the other gets, in the same order");
+  const bool accepting_puts = accepting.direction == Direction::put;
+  const Description& put = accepting_puts ? accepting : connecting;
+  const Description& got = accepting_puts ? connecting : accepting;
+  if (put.content != got.content)
+    return invalid("one side of the junction puts ", text_of(put.content), ", the other gets ",
+                   text_of(got.content), "; call get() for what is put");
+  if (put.label != got.label)
+    return invalid("one side of the junction puts ", quoted(put.label), ", the other gets ",
+                   quoted(got.label), "; get arrays in the order in which they are put");
+  if (put.content != Content::array) return std::nullopt;
+  if (put.element_bytes != got.element_bytes)
+    return diagnose(ErrorCode::block_size_mismatch, "the elements of ", quoted(put.label), " have ",
+                    put.element_bytes, " bytes where they are put and ", got.element_bytes,
+                    " bytes where they are got; give both the same type");
+  const BlockCyclic::Extents given = put.grid->layout.extents(),
+                             wanted = got.grid->layout.extents();
+  if (!(given == wanted))
+    return invalid(quoted(put.label), " has ", layout::shape_text(given),
+                   " elements where it is put and ", layout::shape_text(wanted),
+                   " where it is got; give both the extents of the whole array");
+  return std::nullopt;
+}
+
+}  // namespace valet::junction

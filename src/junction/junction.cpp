@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "junction/link.hpp"
+#include "junction/meeting.hpp"
+#include "junction/transfers.hpp"
+#include "mpi/channel.hpp"
+#include "mpi/check.hpp"
+#include <valet/junction.hpp>
+#include <valet/log.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace valet {
+namespace {
+
+using junction::Content;
+using junction::Description;
+using junction::Direction;
+
+/// Calls action(), and logs what it throws.
+template <class Action>
+void log_failure(const char* what, Action&& action) noexcept {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    log(LogLevel::warning, 0, std::string(what) + error.what());
+  }
+}
+
+Description of_array(Direction direction, const GridLayout& layout, std::size_t element_bytes,
+                     const std::string& label) {
+  return {direction, Content::array, element_bytes, label, layout, {}};
+}
+
+/// A link over an intercommunicator of ours, which is freed.
+std::shared_ptr<junction::Link> link_over(MPI_Comm intercommunicator,
+                                          const JunctionOptions& options) {
+  auto link = std::make_shared<junction::Link>(intercommunicator, options);
+  MPI_Comm_free(&intercommunicator);
+  return link;
+}
+
+}  // namespace
+
+JunctionTransfer::JunctionTransfer(std::shared_ptr<junction::Link> link,
+                                   std::shared_ptr<junction::Transfer> transfer)
+    : link_(std::move(link)), transfer_(std::move(transfer)) {}
+
+JunctionTransfer::JunctionTransfer(JunctionTransfer&& other) noexcept = default;
+
+JunctionTransfer::~JunctionTransfer() {
+  if (transfer_) log_failure("a transfer that nobody waited for has failed: ", [this] { wait(); });
+}
+
+bool JunctionTransfer::progress() { return !transfer_ || link_->progress(*transfer_); }
+
+Report JunctionTransfer::wait() {
+  const std::shared_ptr<junction::Transfer> transfer = std::exchange(transfer_, nullptr);
+  if (!transfer)
+    throw Error(ErrorCode::invalid_argument,
+                "this transfer was waited for already, or moved from; put or get once more");
+  return link_->wait(*transfer);
+}
+
+Junction Junction::accept(MPI_Comm communicator, const std::string& name,
+                          const JunctionOptions& options) {
+  mpi::require_mpi();
+  return Junction(link_over(
+      junction::accept_job(communicator, name, options.folder, options.timeout_seconds), options));
+}
+
+Junction Junction::connect(MPI_Comm communicator, const std::string& name,
+                           const JunctionOptions& options) {
+  mpi::require_mpi();
+  int is_inter = 0;
+  if (communicator != MPI_COMM_NULL)
+    mpi::check(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0) return Junction(std::make_shared<junction::Link>(communicator, options));
+  return Junction(link_over(
+      junction::connect_job(communicator, name, options.folder, options.timeout_seconds), options));
+}
+
+Junction::Junction(std::shared_ptr<junction::Link> link) : link_(std::move(link)) {}
+
+Junction::Junction(Junction&&) noexcept = default;
+
+Junction& Junction::operator=(Junction&& other) noexcept {
+  const Junction closed(std::move(*this));
+  link_ = std::move(other.link_);
+  return *this;
+}
+
+Junction::~Junction() {
+  if (link_) log_failure("a junction could not be closed: ", [this] { close(); });
+}
+
+junction::Link& Junction::link() const {
+  if (link_) return *link_;
+  throw Error(ErrorCode::invalid_argument, "this junction is closed; connect() another one");
+}
+
+int Junction::ranks() const { return link().own().count; }
+
+int Junction::other_ranks() const { return link().other().count; }
+
+JunctionTransfer Junction::begin(std::shared_ptr<junction::Transfer> transfer) {
+  link().add(transfer);
+  return {link_, std::move(transfer)};
+}
+
+JunctionTransfer Junction::put(const SourceArray& array, const GridLayout& layout,
+                               std::size_t element_bytes, const std::string& label) {
+  return begin(junction::put_array(of_array(Direction::put, layout, element_bytes, label), array));
+}
+
+JunctionTransfer Junction::get(const TargetArray& array, const GridLayout& layout,
+                               std::size_t element_bytes, const std::string& label) {
+  return begin(junction::get_array(of_array(Direction::get, layout, element_bytes, label), array));
+}
+
+JunctionTransfer Junction::put(const BlockStorage& storage, std::uint64_t count,
+                               std::span<const int> ranks) {
+  return begin(junction::put_blocks(storage, count, ranks));
+}
+
+JunctionTransfer Junction::put(const BlockStorage& storage, std::uint64_t count,
+                               const ObjectLayout& layout) {
+  return begin(junction::put_numbered(storage, count, layout));
+}
+
+JunctionTransfer Junction::get(const BlockStorage& storage) {
+  return get([storage](std::uint64_t) { return storage; });
+}
+
+JunctionTransfer Junction::get(const BlockStorage& storage, const ObjectLayout& layout) {
+  return begin(junction::get_numbered(storage, layout));
+}
+
+JunctionTransfer Junction::get(std::function<BlockStorage(std::uint64_t)> storage_for) {
+  return begin(junction::get_blocks(std::move(storage_for)));
+}
+
+JunctionTransfer Junction::put(const RaggedStorage& storage, std::uint64_t count,
+                               std::span<const int> ranks) {
+  return begin(junction::put_ragged(storage, count, ranks));
+}
+
+JunctionTransfer Junction::get(const RaggedStorage& storage) {
+  return begin(junction::get_ragged(storage));
+}
+
+void Junction::close() {
+  const std::shared_ptr<junction::Link> link = std::exchange(link_, nullptr);
+  if (link) link->close();
+}
+
+}  // namespace valet

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What two sides contradict each other in, or one says wrongly, is one error on all ranks of both,
+// and the junction goes on.
+
+#include "two_sides.hpp"
+#include <valet/junction.hpp>
+
+namespace valet::test {
+namespace {
+
+class JunctionErrors : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (size() < 2) GTEST_SKIP() << "two sides need two ranks";
+    sides_.emplace(1);
+    junction_.emplace(Junction::connect(sides_->between(), "errors"));
+  }
+  void TearDown() override {
+    if (!junction_) return;
+    // After any error: an array goes through.
+    const GridLayout layout = block({64});
+    std::vector<int> values(1000, sides_->is_first ? 7 : 0);
+    const auto part = std::span(values).first(part_of(layout));
+    if (sides_->is_first)
+      junction_->put(part, layout).wait();
+    else
+      junction_->get(part, layout).wait();
+    EXPECT_TRUE(all_ranks(std::ranges::all_of(part, [](int value) { return value == 7; })));
+    junction_.reset();
+    sides_.reset();
+  }
+
+  [[nodiscard]] GridLayout block(const BlockCyclic::Extents& extents) const {
+    auto grid = BlockCyclic::Coordinates::filled(extents.size(), 1);
+    grid[0] = sides_->own_ranks;
+    return {BlockCyclic::block(extents, grid)};
+  }
+  [[nodiscard]] std::size_t part_of(const GridLayout& layout) const {
+    return static_cast<std::size_t>(layout.layout.local_elements(sides_->own_rank));
+  }
+  /// Puts on the first side and gets on the other.
+  void expect(ErrorCode code, const std::vector<std::string>& words,
+              const std::function<JunctionTransfer()>& put,
+              const std::function<JunctionTransfer()>& get) {
+    expect_error(outcome_of([&] { (sides_->is_first ? put : get)().wait(); }), code, words);
+  }
+  JunctionTransfer put(const GridLayout& layout, const char* label = "") {
+    return junction_->put(std::span<const int>(values_), layout, label);
+  }
+  JunctionTransfer get(const GridLayout& layout, const char* label = "") {
+    return junction_->get(std::span(values_), layout, label);
+  }
+
+  std::optional<TwoSides> sides_;
+  std::optional<Junction> junction_;
+  std::vector<int> values_ = std::vector<int>(1000);
+  std::vector<int> ranks_;
+  std::vector<int> blocks_ = std::vector<int>(10);
+};
+
+TEST_F(JunctionErrors, OtherExtents) {
+  expect(
+      ErrorCode::invalid_argument, {"3 x 5", "3 x 6", "put", "got", "whole array"},
+      [&] {
+        return put(block({3, 5}));
+      },
+      [&] {
+        return get(block({3, 6}));
+      });
+}
+TEST_F(JunctionErrors, OtherDimensions) {
+  expect(
+      ErrorCode::invalid_argument, {"30", "5 x 6"}, [&] { return put(block({30})); },
+      [&] {
+        return get(block({5, 6}));
+      });
+}
+TEST_F(JunctionErrors, OtherLabels) {
+  expect(
+      ErrorCode::invalid_argument, {"'density'", "'pressure'", "order"},
+      [&] { return put(block({8}), "density"); }, [&] { return get(block({8}), "pressure"); });
+}
+TEST_F(JunctionErrors, OtherElementSizes) {
+  expect(
+      ErrorCode::block_size_mismatch, {"4 bytes", "8 bytes", "same type"},
+      [&] { return put(block({8})); },
+      [&] {
+        return junction_->get(TargetArray{values_.data(), 4 * values_.size()}, block({8}), 8);
+      });
+}
+TEST_F(JunctionErrors, BothPut) {
+  expect(
+      ErrorCode::invalid_argument, {"both sides", "put"}, [&] { return put(block({8})); },
+      [&] { return put(block({8})); });
+}
+TEST_F(JunctionErrors, BothGet) {
+  expect(
+      ErrorCode::invalid_argument, {"both sides", "get"}, [&] { return get(block({8})); },
+      [&] { return get(block({8})); });
+}
+TEST_F(JunctionErrors, OtherKinds) {
+  expect(
+      ErrorCode::invalid_argument, {"an array", "blocks by ranks"}, [&] { return put(block({8})); },
+      [&] { return junction_->get({field(blocks_)}); });
+}
+TEST_F(JunctionErrors, TooLargeGrid) {
+  expect(
+      ErrorCode::invalid_argument, {"grid has 9 ranks", "smaller grid"},
+      [&] { return put({BlockCyclic::block({9}, {9})}); }, [&] { return get(block({9})); });
+}
+TEST_F(JunctionErrors, RanksThatTheSideDoesNotHave) {
+  expect(
+      ErrorCode::rank_out_of_range, {"names rank 5", "number 0", "ranks 0 to 0"},
+      [&] {
+        return put({BlockCyclic::block({9}, {1}), {5}});
+      },
+      [&] { return get(block({9})); });
+}
+TEST_F(JunctionErrors, TooSmallArrays) {
+  expect(
+      ErrorCode::infeasible, {"source array", "4000 bytes", "need 8000"},
+      [&] { return put(block({2000})); },
+      [&] {
+        values_.resize(2000);
+        return get(block({2000}));
+      });
+}
+TEST_F(JunctionErrors, LayoutsThatDifferInsideASide) {
+  if (size() < 3) return;
+  expect(
+      ErrorCode::invalid_argument, {"one side of a junction", "differs", "rank"},
+      [&] { return put(block({8})); },
+      [&] { return get(sides_->own_rank == 0 ? block({8}) : block({9})); });
+}
+TEST_F(JunctionErrors, BlocksForRanksThatTheOtherSideDoesNotHave) {
+  ranks_.assign(3, sides_->other_ranks);
+  expect(
+      ErrorCode::rank_out_of_range, {"block 0", "other side", "0 to"},
+      [&] { return junction_->put({field(blocks_)}, 3, ranks_); },
+      [&] { return junction_->get({field(blocks_)}); });
+}
+TEST_F(JunctionErrors, AMapOfAnotherLength) {
+  ranks_.assign(2, 0);
+  expect(
+      ErrorCode::invalid_argument, {"puts 3 blocks", "2 ranks"},
+      [&] { return junction_->put({field(blocks_)}, 3, ranks_); },
+      [&] { return junction_->get({field(blocks_)}); });
+}
+TEST_F(JunctionErrors, BlocksOfAnotherSize) {
+  ranks_.assign(3, 0);
+  std::vector<double> wide(3);
+  expect(
+      ErrorCode::block_size_mismatch, {"bytes"},
+      [&] { return junction_->put({field(blocks_)}, 3, ranks_); },
+      [&] { return junction_->get({field(wide)}); });
+}
+TEST_F(JunctionErrors, TooFewSlots) {
+  ranks_.assign(10, 0);
+  expect(
+      ErrorCode::infeasible, {"10", "slots"},
+      [&] { return junction_->put({field(blocks_)}, 10, ranks_); },
+      [&] { return junction_->get({field(std::span(blocks_).first(4))}); });
+}
+TEST_F(JunctionErrors, AFunctionThatThrows) {
+  ranks_.assign(10, 0);
+  expect(
+      ErrorCode::callback_failed, {"no room", "nothing has moved"},
+      [&] { return junction_->put({field(blocks_)}, 10, ranks_); },
+      [&] {
+        return junction_->get([this](std::uint64_t blocks) {
+          if (blocks > 0) throw std::runtime_error("no room");
+          return BlockStorage{field(blocks_)};
+        });
+      });
+}
+TEST_F(JunctionErrors, NumberedBlocksThatAreNotAllOfTheLayout) {
+  expect(
+      ErrorCode::invalid_argument, {"array of 11", "10 on all ranks"},
+      [&] {
+        return junction_->put({field(blocks_)}, 10,
+                              ObjectLayout::tiles(BlockCyclic({11}, {1}, {1})));
+      },
+      [&] { return junction_->get({field(blocks_)}, ObjectLayout::balanced()); });
+}
+TEST_F(JunctionErrors, TooFewSlotsForALayout) {
+  expect(
+      ErrorCode::infeasible, {"of 10 objects", "grow"},
+      [&] { return junction_->put({field(blocks_)}, 10, ObjectLayout::balanced()); },
+      [&] {
+        return junction_->get({field(std::span(blocks_).first(0))}, ObjectLayout::balanced());
+      });
+}
+TEST_F(JunctionErrors, ATooSmallBudget) {
+  JunctionOptions options{.budget_bytes = 8};
+  Junction narrow = Junction::connect(sides_->between(), "narrow", options);
+  const auto layout = block({500});
+  expect_error(outcome_of([&] {
+                 (sides_->is_first ? narrow.put(std::span<const int>(values_), layout)
+                                   : narrow.get(std::span(values_), layout))
+                     .wait();
+               }),
+               ErrorCode::budget_too_small, {"budget", "at least"});
+}
+TEST_F(JunctionErrors, OptionsThatDiffer) {
+  Junction narrow =
+      Junction::connect(sides_->between(), "differ", JunctionOptions{.verify = sides_->is_first});
+  const auto layout = block({5});
+  expect_error(outcome_of([&] {
+                 (sides_->is_first ? narrow.put(std::span<const int>(values_), layout)
+                                   : narrow.get(std::span(values_), layout))
+                     .wait();
+               }),
+               ErrorCode::invalid_argument, {"JunctionOptions::verify", "differs"});
+}
+TEST_F(JunctionErrors, AClosedJunction) {
+  Junction other = Junction::connect(sides_->between(), "closed");
+  other.close();
+  expect_thrown(ErrorCode::invalid_argument, {"closed", "connect()"},
+                [&] { static_cast<void>(other.ranks()); });
+}
+TEST_F(JunctionErrors, WhatArrivesOtherwiseThanItWasPut) {
+  std::vector<int> spoilt(500);
+  JunctionOptions options{.budget_bytes = 512, .verify = true, .share_memory = false};
+  if (!sides_->is_first && sides_->own_rank == 0)
+    options.progress = [&](const Progress&) { spoilt[0] = 1; };
+  Junction watched = Junction::connect(sides_->between(), "spoilt", options);
+  const auto layout = block({500});
+  expect_error(outcome_of([&] {
+                 (sides_->is_first ? watched.put(std::span<const int>(spoilt), layout, "field")
+                                   : watched.get(std::span(spoilt), layout, "field"))
+                     .wait();
+               }),
+               ErrorCode::corrupted, {"'field'", "not what was put"});
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The promise of a junction: what one side puts arrives on the other in the other's layout,
+// whatever the two are, within the memory that is promised, and a contradiction is one error on
+// both sides.
+
+#include "cyclic_layouts.hpp"
+#include "random_maps.hpp"
+#include "two_sides.hpp"
+#include <valet/junction.hpp>
+
+namespace valet::test {
+namespace {
+
+using Element = std::uint64_t;
+constexpr Element untouched = ~Element{0};
+
+/// A layout of an array on so many ranks.
+BlockCyclic some_layout(std::mt19937_64& random, const BlockCyclic::Extents& extents, int ranks) {
+  auto blocks = extents;
+  auto grid = BlockCyclic::Coordinates::filled(extents.size(), 1);
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    blocks[d] = static_cast<std::int64_t>(pick(random, 1, 6));
+    grid[d] = static_cast<int>(pick(random, 1, static_cast<std::size_t>(ranks)));
+    ranks /= grid[d];
+  }
+  return {extents, blocks, grid};
+}
+
+BlockCyclic::Extents some_extents(std::mt19937_64& random) {
+  auto extents = BlockCyclic::Extents::filled(pick(random, 1, 4), 0);
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    extents[d] = static_cast<std::int64_t>(pick(random, 0, extents.size() > 2 ? 9 : 40));
+  return extents;
+}
+
+std::size_t elements_of(const BlockCyclic& layout, int rank) {
+  return rank < layout.ranks() ? static_cast<std::size_t>(layout.local_elements(rank)) : 0;
+}
+
+/// Calls visit(k, number) for every element of a rank's part: its place there, row by row, and its
+/// number in the whole array.
+template <class Visit>
+void for_every_local(const BlockCyclic& layout, int rank, Visit&& visit) {
+  if (rank >= layout.ranks()) return;
+  std::size_t k = 0;
+  for_every_element(layout.local_extents(rank), IndexOrder::row_major,
+                    [&](const BlockCyclic::Extents& local) {
+                      const BlockCyclic::Extents global = layout.global_indices(rank, local);
+                      Element number = 0;
+                      for (std::size_t d = 0; d < global.size(); ++d)
+                        number = number * static_cast<Element>(layout.dimension(d).extent()) +
+                                 static_cast<Element>(global[d]);
+                      visit(k++, number);
+                    });
+}
+
+/// What a junction promises to take beside the application's memory.
+std::uint64_t promised(const Report& report, const JunctionOptions& options) {
+  return options.budget_bytes + (64U << 10) + 256 * report.neighbours +
+         64 * static_cast<std::uint64_t>(size());
+}
+
+/// One side's part of an array that goes through a junction once.
+void exchange_array(Junction& junction, bool puts, const BlockCyclic& layout, int rank,
+                    const JunctionOptions& options, Element first) {
+  std::vector<Element> values(elements_of(layout, rank), untouched);
+  if (puts)
+    for_every_local(layout, rank,
+                    [&](std::size_t k, Element number) { values[k] = first + number; });
+  const Report report = puts ? junction.put(std::span<const Element>(values), {layout}).wait()
+                             : junction.get(std::span(values), {layout}).wait();
+  long long wrong = 0;
+  for_every_local(layout, rank, [&](std::size_t k, Element number) {
+    wrong += values[k] == first + number ? 0 : 1;
+  });
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised(report, options)));
+  EXPECT_TRUE(all_ranks(report.verified == options.verify));
+}
+
+TEST(Junction, BringsRandomArraysFromOneLayoutToAnother) {
+  if (size() < 2) return;
+  const std::uint64_t cases = cases_wanted(60);
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    const TwoSides sides(static_cast<int>(pick(random, 1, static_cast<std::size_t>(size() - 1))));
+    JunctionOptions options;
+    options.budget_bytes = pick(random, 0, 1) == 0 ? std::size_t{8} << 10 : std::size_t{4} << 20;
+    options.verify = pick(random, 0, 1) == 0;
+    options.share_memory = pick(random, 0, 1) == 0;
+    Junction junction = Junction::connect(sides.between(), "test", options);
+    EXPECT_EQ(junction.ranks(), sides.own_ranks);
+    EXPECT_EQ(junction.other_ranks(), sides.other_ranks);
+    const BlockCyclic::Extents extents = some_extents(random);
+    const int first_ranks = sides.is_first ? sides.own_ranks : sides.other_ranks;
+    const BlockCyclic first = some_layout(random, extents, first_ranks);
+    const BlockCyclic second = some_layout(random, extents, size() - first_ranks);
+    for (Element step = 0; step < 3; ++step)  // there, back, and there
+      exchange_array(junction, sides.is_first == (step != 1), sides.is_first ? first : second,
+                     sides.own_rank, options, step);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Junction, TransfersGoOnWhileOneSideComputes) {
+  if (size() < 2) return;
+  const TwoSides sides(1);
+  Junction junction = Junction::connect(sides.between(), "test", {.budget_bytes = 4096});
+  const BlockCyclic layout = BlockCyclic::block({10'000}, {sides.own_ranks});
+  const std::size_t count = elements_of(layout, sides.own_rank);
+  std::vector<Element> one(count), two(count);
+  for_every_local(layout, sides.own_rank, [&](std::size_t k, Element number) {
+    if (!sides.is_first) return;
+    one[k] = number;
+    two[k] = ~number;
+  });
+  const auto begin = [&](std::vector<Element>& values, const char* label) {
+    return sides.is_first ? junction.put(std::span(values), {layout}, label)
+                          : junction.get(std::span(values), {layout}, label);
+  };
+  JunctionTransfer first = begin(one, "one");
+  JunctionTransfer second = begin(two, "two");
+  while (!second.progress()) {
+  }
+  second.wait();
+  first.wait();
+  expect_thrown(ErrorCode::invalid_argument, {"waited for already"}, [&] { first.wait(); });
+  long long wrong = 0;
+  for_every_local(layout, sides.own_rank, [&](std::size_t k, Element number) {
+    wrong += one[k] == number && two[k] == ~number ? 0 : 1;
+  });
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+}
+
+/// Particles of a producer, each for a rank of the consumer.
+TEST(Junction, BringsBlocksToTheirRanks) {
+  if (size() < 2) return;
+  for (std::uint64_t k = 0; k < 20; ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    const TwoSides sides(static_cast<int>(pick(random, 1, static_cast<std::size_t>(size() - 1))));
+    JunctionOptions options;
+    options.budget_bytes = pick(random, 0, 1) == 0 ? 512 : std::size_t{4} << 20;
+    options.verify = pick(random, 0, 1) == 0;
+    Junction junction = Junction::connect(sides.between(), "test", options);
+    const bool puts = sides.is_first == (k % 2 == 0);
+    std::mt19937_64 own(seed() + 1000 * k + static_cast<std::uint64_t>(rank()));
+    const std::size_t count = puts ? pick(own, 0, 200) : 0;
+    std::vector<int> ranks(count);
+    std::vector<Element> ids(count);
+    std::vector<double> weights(count);
+    for (std::size_t b = 0; b < count; ++b) {
+      ranks[b] = static_cast<int>(pick(own, 0, static_cast<std::size_t>(sides.other_ranks - 1)));
+      ids[b] = static_cast<Element>(sides.own_rank) << 32U | b;
+      weights[b] = ranks[b] + 0.5;
+    }
+    const std::vector<Element> before = ids;
+    if (puts) {
+      const Report report = junction.put({field(ids), field(weights)}, count, ranks).wait();
+      EXPECT_EQ(report.blocks_sent, count);
+      EXPECT_EQ(ids, before) << "what was put has changed";
+    } else {
+      const auto grow = [&](std::uint64_t blocks) {
+        ids.resize(blocks);
+        weights.resize(blocks);
+        return BlockStorage{field(ids), field(weights)};
+      };
+      const Report report = junction.get(grow).wait();
+      EXPECT_EQ(report.blocks_after, ids.size());
+      EXPECT_TRUE(std::is_sorted(ids.begin(), ids.end())) << "not by source rank and slot";
+      for (const double weight : weights) EXPECT_EQ(weight, sides.own_rank + 0.5);
+    }
+    EXPECT_EQ(sum_over_ranks(static_cast<long long>(puts ? count : 0)),
+              sum_over_ranks(static_cast<long long>(puts ? 0 : ids.size())));
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Junction, BringsNumberedBlocksIntoTheOtherLayout) {
+  if (size() < 2) return;
+  const TwoSides sides(1);
+  Junction junction = Junction::connect(sides.between(), "test");
+  constexpr std::int64_t objects = 101;
+  const std::vector<ObjectLayout> layouts{
+      ObjectLayout::cyclic(3), ObjectLayout::balanced(), ObjectLayout::cyclic(1),
+      ObjectLayout::tiles(BlockCyclic({1, objects}, {1, 7}, {1, sides.own_ranks}))};
+  for (std::size_t l = 0; l < layouts.size(); ++l) {
+    const ObjectLayout& layout = layouts[sides.is_first ? l : layouts.size() - 1 - l];
+    // The oracle: the owner of each number by the definitions of the layouts.
+    std::vector<Element> due;
+    for (std::int64_t g = 0; g < objects; ++g) {
+      const auto block = static_cast<std::int64_t>(layout.tiling ? 7 : layout.block_size);
+      std::int64_t owner = 0;
+      if (block > 0) {
+        owner = g / block % sides.own_ranks;
+      } else {
+        while (g >= (2 * objects * (owner + 1) + sides.own_ranks) / (2 * sides.own_ranks)) ++owner;
+      }
+      if (owner == sides.own_rank) due.push_back(static_cast<Element>(g));
+    }
+    std::vector<Element> ids = due;
+    if (sides.is_first) {
+      junction.put({field(ids)}, ids.size(), layout).wait();
+    } else {
+      std::fill(ids.begin(), ids.end(), untouched);
+      junction.get({field(ids)}, layout).wait();
+    }
+    EXPECT_TRUE(all_ranks(ids == due));
+  }
+}
+
+TEST(Junction, BringsBlocksOfDifferentSizes) {
+  if (size() < 2) return;
+  const TwoSides sides(1);
+  Junction junction = Junction::connect(sides.between(), "test");
+  const std::size_t count = sides.is_first ? 30 : 0;
+  std::vector<std::uint64_t> lengths(100);
+  std::vector<std::uint32_t> values(2000);
+  std::vector<int> ranks(count);
+  std::size_t value = 0;
+  for (std::size_t b = 0; b < count; ++b) {
+    lengths[b] = 4 * (b % 7);
+    for (std::size_t v = 0; v < b % 7; ++v) values[value++] = static_cast<std::uint32_t>(b);
+    ranks[b] = static_cast<int>(b) % sides.other_ranks;
+  }
+  const RaggedStorage storage{ragged_field(std::span(values), std::span(lengths))};
+  if (sides.is_first) {
+    junction.put(storage, count, ranks).wait();
+  } else {
+    const Report report = junction.get(storage).wait();
+    std::size_t at = 0, block = 0;
+    for (std::size_t b = static_cast<std::size_t>(sides.own_rank); b < 30;
+         b += static_cast<std::size_t>(sides.own_ranks), ++block) {
+      EXPECT_EQ(lengths[block], 4 * (b % 7));
+      for (std::size_t v = 0; v < b % 7; ++v) EXPECT_EQ(values[at++], b);
+    }
+    EXPECT_EQ(report.blocks_after, block);
+  }
+}
+
+}  // namespace
+}  // namespace valet::test
