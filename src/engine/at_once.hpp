@@ -29,7 +29,7 @@ class AtOnce {
       : channel_(channel),
         observer_(*observe::observer_of(channel)),
         receives_(receives),
-        requests_(ledger, receives + sends, channel.hooks()) {}
+        requests_(ledger, receives + sends, channel) {}
 
   /// To be called before another exchange with as many messages.
   void restart() { posted_ = sent_ = 0; }

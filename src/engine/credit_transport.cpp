@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/credit_transport.hpp"
 
+#include "mpi/wait_limit.hpp"
 #include <valet/error.hpp>
 
 namespace valet::engine {
@@ -11,7 +12,7 @@ CreditTransport::CreditTransport(const mpi::Channel& channel, Ledger& ledger,
       node_(node),
       observer_(observe::observer_of(channel)),
       counts_(counts),
-      requests_(ledger, first_other() + counts.others, channel.hooks()),
+      requests_(ledger, first_other() + counts.others, channel),
       given_(ledger, counts.receives) {}
 
 bool CreditTransport::can_receive(std::size_t index) const {
@@ -117,8 +118,11 @@ bool CreditTransport::step(Participant& participant, bool waits) {
   } else if (worked && participant.done()) {
     return true;
   } else if (participant.watches_memory()) {
-    while (!(event = poll()) && !participant.memory_has_changed(waits))
+    const mpi::WaitLimit limit(waits ? channel_.wait_limit() : 0);
+    while (!(event = poll()) && !participant.memory_has_changed(waits)) {
       if (!waits) return worked;
+      limit.check();
+    }
   } else if (participant.is_full()) {
     while (!event && participant.looks_again()) {
       event = poll();

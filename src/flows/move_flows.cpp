@@ -124,7 +124,14 @@ class plan::Executor {
   void expect() {
     if (!verification_) exchange_->expect(scratch_);
   }
-  void withdraw() { exchange_->withdraw(); }
+  void withdraw() {
+    try {
+      exchange_->withdraw();
+    } catch (...) {
+      give_up();
+      throw;
+    }
+  }
   [[nodiscard]] engine::Pulls* pulls() { return exchange_->pulls(); }
 
   /// Begins an execution, ends it, and meanwhile goes on as far as that takes no waiting: returns

@@ -87,10 +87,6 @@ class ArrayTransfer final : public Transfer {
  public:
   ArrayTransfer(Description description, const SourceArray& source, const TargetArray& target)
       : Transfer(std::move(description)), source_(source), target_(target) {}
-  ~ArrayTransfer() override {
-    // After a failure MPI may still touch what the exchange has.
-    if (is_unfinished_) static_cast<void>(move_.release());
-  }
 
   [[nodiscard]] std::optional<Diagnostic> check(const Link& link) const override {
     return check_ranks(*mine().grid, link.own());
@@ -112,7 +108,6 @@ class ArrayTransfer final : public Transfer {
       move_ = layout::begin_move(frame_, *from_, *to_, mine().element_bytes, source_, target_,
                                  options_);
     });
-    is_unfinished_ = true;
     verify_ = chosen.verify;
     own_rank_ = frame_->channel.rank();
     if (verify_ && puts) sum_ = sum_of_part(*from_, source_);
@@ -123,7 +118,6 @@ class ArrayTransfer final : public Transfer {
   Report finish() override {
     return frame_->end([&] {
       Report report = move_->finish();
-      is_unfinished_ = false;
       if (verify_) verify(report);
       return report;
     });
@@ -162,7 +156,6 @@ class ArrayTransfer final : public Transfer {
   LayoutOptions options_;
   std::shared_ptr<call::Frame> frame_;
   std::unique_ptr<layout::ArrayMove> move_;
-  bool is_unfinished_ = false;
   bool verify_ = false;
   int own_rank_ = 0;
   std::uint64_t sum_ = 0;  ///< of what this rank puts, or minus that of what it gets

@@ -4,6 +4,7 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
+#include "mpi/wait_limit.hpp"
 #include <valet/detail/agree.hpp>
 
 #include <cstring>
@@ -15,9 +16,26 @@ namespace {
 template <class Value>
 void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, MPI_Op operation) {
   const Waiting waiting(channel.hooks());
-  check(MPI_Allreduce(MPI_IN_PLACE, values.data(), checked_count(values.size()), type, operation,
-                      channel.get()),
-        "MPI_Allreduce");
+  call_blocking(channel, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce,
+                {{}, std::as_writable_bytes(values), {}},
+                [&](auto* call, const CallMemory& memory, auto... request) {
+                  return call(MPI_IN_PLACE, memory.received.data(), checked_count(values.size()),
+                              type, operation, channel.get(), request...);
+                });
+}
+
+/// The sums or the like of lower ranks. Collective.
+template <class Value>
+void reduce_lower(const Channel& channel, std::span<const Value> values, std::span<Value> results,
+                  MPI_Datatype type, MPI_Op operation) {
+  const Waiting waiting(channel.hooks());
+  call_blocking(channel, "MPI_Exscan", MPI_Exscan, MPI_Iexscan,
+                {std::as_bytes(values), std::as_writable_bytes(results), {}},
+                [&](auto* call, const CallMemory& memory, auto... request) {
+                  return call(memory.sent.data(), memory.received.data(),
+                              checked_count(values.size()), type, operation, channel.get(),
+                              request...);
+                });
 }
 
 /// Where the text names a budget that is enough, the largest of all ranks is put in.
@@ -29,10 +47,9 @@ void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, 
     text = joined("rank ", failed, ": ", mine->text);
     code_and_length = {static_cast<int>(mine->code), checked_count(text.size())};
   }
-  check(MPI_Bcast(code_and_length.data(), 2, MPI_INT, failed, channel.get()), "MPI_Bcast", failed);
+  broadcast(channel, std::as_writable_bytes(std::span(code_and_length)), failed);
   text.resize(static_cast<std::size_t>(code_and_length[1]));
-  check(MPI_Bcast(text.data(), code_and_length[1], MPI_CHAR, failed, channel.get()), "MPI_Bcast",
-        failed);
+  broadcast(channel, std::as_writable_bytes(std::span(text)), failed);
   const auto code = static_cast<ErrorCode>(code_and_length[0]);
   const std::size_t mark = text.find(enough_mark);
   if (code == ErrorCode::budget_too_small && mark != std::string::npos) {
@@ -150,40 +167,40 @@ bool Borrowing::complete() {
 
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from) {
-  const void* const sent = values.data();
-  void* const received = from.data();
   const Waiting waiting(channel.hooks());
-  check(MPI_Alltoall(sent, 1, MPI_UINT64_T, received, 1, MPI_UINT64_T, channel.get()),
-        "MPI_Alltoall");
+  call_blocking(channel, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall,
+                {std::as_bytes(values), std::as_writable_bytes(from), {}},
+                [&](auto* call, const CallMemory& memory, auto... request) {
+                  return call(memory.sent.data(), 1, MPI_UINT64_T, memory.received.data(), 1,
+                              MPI_UINT64_T, channel.get(), request...);
+                });
 }
 
 void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
                        std::span<std::byte> all) {
   const int bytes = checked_count(own.size());
   const Waiting waiting(channel.hooks());
-  check(MPI_Allgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, channel.get()),
-        "MPI_Allgather");
+  call_blocking(channel, "MPI_Allgather", MPI_Allgather, MPI_Iallgather, {own, all, {}},
+                [&](auto* call, const CallMemory& memory, auto... request) {
+                  return call(memory.sent.data(), bytes, MPI_BYTE, memory.received.data(), bytes,
+                              MPI_BYTE, channel.get(), request...);
+                });
 }
 
 std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value) {
   std::int64_t maximum = 0;
-  const Waiting waiting(channel.hooks());
-  check(MPI_Exscan(&value, &maximum, 1, MPI_INT64_T, MPI_MAX, channel.get()), "MPI_Exscan");
+  reduce_lower<std::int64_t>(channel, {&value, 1}, {&maximum, 1}, MPI_INT64_T, MPI_MAX);
   return channel.rank() == 0 ? std::numeric_limits<std::int64_t>::min() : maximum;
 }
 
 std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t value) {
   std::uint64_t sum = 0;
-  const Waiting waiting(channel.hooks());
-  check(MPI_Exscan(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, channel.get()), "MPI_Exscan");
+  reduce_lower<std::uint64_t>(channel, {&value, 1}, {&sum, 1}, MPI_UINT64_T, MPI_SUM);
   return channel.rank() == 0 ? 0 : sum;
 }
 
 void sum_of_lower(const Channel& channel, std::span<const double> values, std::span<double> sums) {
-  const Waiting waiting(channel.hooks());
-  check(MPI_Exscan(values.data(), sums.data(), checked_count(values.size()), MPI_DOUBLE, MPI_SUM,
-                   channel.get()),
-        "MPI_Exscan");
+  reduce_lower(channel, values, sums, MPI_DOUBLE, MPI_SUM);
   if (channel.rank() == 0) std::ranges::fill(sums, 0);
 }
 
@@ -205,8 +222,13 @@ void maximum(const Channel& channel, std::span<double> values) {
 
 void broadcast(const Channel& channel, std::span<std::byte> bytes, int from) {
   const Waiting waiting(channel.hooks());
-  check(MPI_Bcast(bytes.data(), checked_count(bytes.size()), MPI_BYTE, from, channel.get()),
-        "MPI_Bcast", from);
+  call_blocking(
+      channel, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, {{}, bytes, {}},
+      [&](auto* call, const CallMemory& memory, auto... request) {
+        return call(memory.received.data(), checked_count(bytes.size()), MPI_BYTE, from,
+                    channel.get(), request...);
+      },
+      from);
 }
 
 void unite(const Channel& channel, std::span<std::uint64_t> values) {

@@ -4,6 +4,7 @@
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
+#include "mpi/wait_limit.hpp"
 #include <valet/error.hpp>
 
 #include <array>
@@ -163,6 +164,7 @@ class CommunicatorCache {
   }
 
   const std::vector<int> node_ranks;
+  std::atomic<double> wait_limit = 0;                  ///< seconds; 0 for none
   std::array<std::shared_ptr<void>, pool_limit> kept;  ///< with the channels of the pool
 
  private:
@@ -277,9 +279,12 @@ std::uint64_t Channel::free_communicators() const { return lease_->free_communic
 void Channel::borrow(bool alike) {
   std::uint64_t free_on_all = lease_->free_communicators;
   if (!alike)
-    check(MPI_Allreduce(&lease_->free_communicators, &free_on_all, 1, MPI_UINT64_T, MPI_BAND,
-                        communicator_),
-          "MPI_Allreduce");
+    call_blocking(*this, "MPI_Allreduce", MPI_Allreduce, MPI_Iallreduce,
+                  {{}, std::as_writable_bytes(std::span(&free_on_all, 1)), {}},
+                  [&](auto* call, const CallMemory& memory, auto... request) {
+                    return call(MPI_IN_PLACE, memory.received.data(), 1, MPI_UINT64_T, MPI_BAND,
+                                communicator_, request...);
+                  });
   const auto own = std::make_shared<Lease>(lease_->cache);
   std::tie(own->communicator, own->index) = own->cache->borrow(free_on_all);
   communicator_ = own->communicator;
@@ -303,6 +308,14 @@ bool Channel::has_kept() const { return lease_->index != no_index; }
 std::shared_ptr<void> Channel::take_scratch() const {
   return lease_->cache->exchange_scratch(nullptr);
 }
+
+void Channel::limit_waiting(double seconds) const { lease_->cache->wait_limit = seconds; }
+
+double Channel::wait_limit() const {
+  return lease_->cache->wait_limit.load(std::memory_order_relaxed);
+}
+
+void limit_waiting(MPI_Comm user, double seconds) { checked_cache_of(user)->wait_limit = seconds; }
 
 void Channel::keep_scratch(std::shared_ptr<void> scratch) const {
   lease_->cache->exchange_scratch(std::move(scratch));

@@ -76,6 +76,15 @@ class VALET_EXPORT Channel {
   /// until it is given back. Local.
   [[nodiscard]] std::shared_ptr<void> take_scratch() const;
   void keep_scratch(std::shared_ptr<void> scratch) const;
+  /// Lets no wait on the user's communicator last longer than so many seconds without anything
+  /// completing: then it throws mpi_failure. For all channels there, that are open or will be; but
+  /// plans that were made before keep theirs, and a communicator is still duplicated without a
+  /// limit, so that all ranks must be there when it is first used, and when a plan is made.
+  /// @param seconds  0 for no limit, as at first. A rank also waits while others move data among
+  ///                 themselves, or an application's callback works. [global]
+  /// Local.
+  void limit_waiting(double seconds) const;
+  [[nodiscard]] double wait_limit() const;
   /// Calls `hooks` from now on when something blocks on this channel; nullptr for none. The hooks
   /// must outlive the channel, and the requests that were made meanwhile.
   void watch(Hooks* hooks) noexcept { hooks_ = hooks; }
@@ -91,5 +100,9 @@ class VALET_EXPORT Channel {
   int size_ = 1;
   Hooks* hooks_ = nullptr;
 };
+
+/// Channel::limit_waiting() for whatever will use `user`. Collective for the first time.
+/// @throws Error as Channel::open().
+VALET_EXPORT void limit_waiting(MPI_Comm user, double seconds);
 
 }  // namespace valet::mpi

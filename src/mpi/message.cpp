@@ -3,11 +3,11 @@
 
 #include "base/assert.hpp"
 #include "mpi/check.hpp"
+#include "mpi/wait_limit.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <thread>
 
 namespace valet::mpi {
 namespace {
@@ -84,7 +84,10 @@ void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int
 
 void barrier(const Channel& channel) {
   const Waiting waiting(channel.hooks());
-  check(MPI_Barrier(channel.get()), "MPI_Barrier");
+  call_blocking(channel, "MPI_Barrier", MPI_Barrier, MPI_Ibarrier, {},
+                [&](auto* call, const CallMemory&, auto... request) {
+                  return call(channel.get(), request...);
+                });
 }
 
 void post_barrier(const Channel& channel, MPI_Request& request) {
@@ -116,8 +119,8 @@ void post_send_pieces(const Channel& channel, PieceList& list, int destination, 
         "MPI_Isend", destination);
 }
 
-Requests::Requests(Ledger& ledger, std::size_t count, Hooks* hooks)
-    : requests_(ledger, count), hooks_(hooks) {
+Requests::Requests(Ledger& ledger, std::size_t count, const Channel& channel)
+    : requests_(ledger, count), hooks_(channel.hooks()), limit_seconds_(channel.wait_limit()) {
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
@@ -126,12 +129,14 @@ std::optional<Completion> Requests::wait_any() {
   int index = MPI_UNDEFINED;
   {
     const Waiting waiting(hooks_);
-    if (threads_call_mpi())
-      while (!test(completion, index)) std::this_thread::yield();
-    else
+    if (limit_seconds_ > 0 || threads_call_mpi()) {
+      const WaitLimit limit(limit_seconds_);
+      while (!test(completion, index)) limit.look_again();
+    } else {
       check(MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index,
                         &completion.status),
             "MPI_Waitany");
+    }
   }
   return completed(completion, index);
 }
@@ -140,7 +145,7 @@ void Requests::wait(std::size_t index) {
   if (idle(index)) return;
   const Waiting waiting(hooks_);
   MPI_Status status;
-  check(MPI_Wait(&requests_[index], &status), "MPI_Wait");
+  wait_for(requests_[index], &status, limit_seconds_);
   if (hooks_ != nullptr) hooks_->completed(&requests_[index], status);
 }
 
@@ -171,7 +176,7 @@ std::optional<Completion> Requests::completed(Completion completion, int index) 
 
 bool Requests::withdraw(std::size_t index, MPI_Status& status) {
   check(MPI_Cancel(&requests_[index]), "MPI_Cancel");
-  check(MPI_Wait(&requests_[index], &status), "MPI_Wait");
+  wait_for(requests_[index], &status, limit_seconds_);
   int cancelled = 0;
   check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
   return cancelled != 0;

@@ -58,8 +58,9 @@ struct Completion {
 /// A fixed number of requests, waited for together.
 class VALET_EXPORT Requests {
  public:
-  /// @param hooks  Called when wait_any() has blocked and when a request completes; or nullptr.
-  Requests(Ledger& ledger, std::size_t count, Hooks* hooks = nullptr);
+  /// @param channel  Of its messages. Its hooks are called when wait_any() has blocked and when a
+  ///                 request completes; its limit holds for every wait.
+  Requests(Ledger& ledger, std::size_t count, const Channel& channel);
 
   /// The request to post into; must be idle.
   [[nodiscard]] MPI_Request& operator[](std::size_t index) { return requests_[index]; }
@@ -67,9 +68,10 @@ class VALET_EXPORT Requests {
 
   /// Blocks until one request completes; nothing when none is outstanding. Where one thread calls
   /// MPI, never a polling loop of our own: that would take the core from an oversubscribed
-  /// neighbour. Under MPI_THREAD_MULTIPLE it tests, and yields between: MPI_Waitany of Open MPI
-  /// 4.1.4 once read the request of number MPI_UNDEFINED there. Such a call has been woken with
-  /// nothing complete, probably by a request of the call before that completed in another thread.
+  /// neighbour. With a limit, and under MPI_THREAD_MULTIPLE, it tests, and yields between:
+  /// MPI_Waitany of Open MPI 4.1.4 once read the request of number MPI_UNDEFINED there. Such a call
+  /// has been woken with nothing complete, probably by a request of the call before that completed
+  /// in another thread.
   std::optional<Completion> wait_any();
   /// Blocks until one request completes, whatever becomes of the others.
   void wait(std::size_t index);
@@ -84,6 +86,7 @@ class VALET_EXPORT Requests {
 
   Array<MPI_Request> requests_;
   Hooks* hooks_;
+  double limit_seconds_;
 };
 
 }  // namespace valet::mpi

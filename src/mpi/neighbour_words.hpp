@@ -74,14 +74,19 @@ class NeighbourWords {
         outgoing_(outgoing),
         incoming_(incoming),
         buffers_(std::move(buffers)),
-        requests_(ledger, 2 * messages_.at_once(), channel.hooks()),
+        requests_(ledger, 2 * messages_.at_once(), channel),
         pending_(ledger, messages_.at_once()) {}
 
   /// Blocking; nothing is pending on return. May be called again, and does not allocate.
   void run() {
     const std::size_t few = messages_.short_entries();
-    exchange({1, few, few});
-    exchange({few + 1, ~std::uint64_t{0}, messages_.entries});
+    try {
+      exchange({1, few, few});
+      exchange({few + 1, ~std::uint64_t{0}, messages_.entries});
+    } catch (...) {
+      buffers_.leak();  // MPI may still touch them
+      throw;
+    }
   }
 
  private:

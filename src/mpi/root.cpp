@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/root.hpp"
 
+#include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/message.hpp"
 #include "mpi/tags.hpp"
+#include "mpi/wait_limit.hpp"
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 namespace valet::mpi {
 namespace {
@@ -41,7 +44,7 @@ void take_texts(const Channel& channel, std::uint64_t texts, std::span<char> buf
     if (requests[k] == MPI_REQUEST_NULL) post(k);
     MPI_Status status{};
     int count = 0;
-    check(MPI_Wait(&requests[k], &status), "MPI_Wait");
+    wait_for(requests[k], &status, channel.wait_limit());
     check(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count");
     if (count > 0)
       take(memory_of(k).first(static_cast<std::size_t>(count)));
@@ -51,25 +54,48 @@ void take_texts(const Channel& channel, std::uint64_t texts, std::span<char> buf
   }
 }
 
+/// With a limit, in memory of its own: it is leaked where MPI may still write to it.
+void take_all_texts(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
+                    const TakeText& take) {
+  if (channel.wait_limit() == 0) return take_texts(channel, texts, buffer, take);
+  auto own = std::make_unique<char[]>(buffer.size());
+  try {
+    take_texts(channel, texts, {own.get(), buffer.size()}, take);
+  } catch (...) {
+    static_cast<void>(own.release());
+    throw;
+  }
+}
+
 }  // namespace
 
 void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
                   std::span<std::uint64_t> all) {
   const int count = checked_count(words.size());
-  const void* const sent = words.data();
-  void* const received = all.data();
   const Waiting waiting(channel.hooks());
-  check(MPI_Gather(sent, count, MPI_UINT64_T, received, count, MPI_UINT64_T, root, channel.get()),
-        "MPI_Gather", root);
+  call_blocking(
+      channel, "MPI_Gather", MPI_Gather, MPI_Igather,
+      {std::as_bytes(words), std::as_writable_bytes(all), {}},
+      [&](auto* call, const CallMemory& memory, auto... request) {
+        return call(memory.sent.data(), count, MPI_UINT64_T, memory.received.data(), count,
+                    MPI_UINT64_T, root, channel.get(), request...);
+      },
+      root);
 }
 
 void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
                   std::span<const int> counts, std::span<std::uint64_t> all, Ledger& ledger) {
   const Array<int> begins = begins_of(counts, ledger);
   const Waiting waiting(channel.hooks());
-  check(MPI_Gatherv(words.data(), checked_count(words.size()), MPI_UINT64_T, all.data(),
-                    counts.data(), begins.data(), MPI_UINT64_T, root, channel.get()),
-        "MPI_Gatherv", root);
+  call_blocking(
+      channel, "MPI_Gatherv", MPI_Gatherv, MPI_Igatherv,
+      {std::as_bytes(words), std::as_writable_bytes(all), counts, begins},
+      [&](auto* call, const CallMemory& memory, auto... request) {
+        return call(memory.sent.data(), checked_count(words.size()), MPI_UINT64_T,
+                    memory.received.data(), memory.counts.data(), memory.begins.data(),
+                    MPI_UINT64_T, root, channel.get(), request...);
+      },
+      root);
 }
 
 void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
@@ -92,30 +118,49 @@ void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
                    std::span<const int> counts, Vector<std::uint64_t>& own, Ledger& ledger) {
   int count = 0;
   const Waiting waiting(channel.hooks());
-  check(MPI_Scatter(counts.data(), 1, MPI_INT, &count, 1, MPI_INT, root, channel.get()),
-        "MPI_Scatter", root);
+  call_blocking(
+      channel, "MPI_Scatter", MPI_Scatter, MPI_Iscatter,
+      {std::as_bytes(counts), std::as_writable_bytes(std::span(&count, 1)), {}},
+      [&](auto* call, const CallMemory& memory, auto... request) {
+        return call(memory.sent.data(), 1, MPI_INT, memory.received.data(), 1, MPI_INT, root,
+                    channel.get(), request...);
+      },
+      root);
   const Array<int> begins = begins_of(counts, ledger);
   own.resize(static_cast<std::size_t>(count));
-  check(MPI_Scatterv(all.data(), counts.data(), begins.data(), MPI_UINT64_T, own.data(), count,
-                     MPI_UINT64_T, root, channel.get()),
-        "MPI_Scatterv", root);
+  call_blocking(
+      channel, "MPI_Scatterv", MPI_Scatterv, MPI_Iscatterv,
+      {std::as_bytes(all), std::as_writable_bytes(std::span(own)), counts, begins},
+      [&](auto* call, const CallMemory& memory, auto... request) {
+        return call(memory.sent.data(), memory.counts.data(), memory.begins.data(), MPI_UINT64_T,
+                    memory.received.data(), count, MPI_UINT64_T, root, channel.get(), request...);
+      },
+      root);
 }
 
 void broadcast_words(const Channel& channel, std::span<std::uint64_t> words) {
-  void* const data = words.data();
   const Waiting waiting(channel.hooks());
-  check(MPI_Bcast(data, checked_count(words.size()), MPI_UINT64_T, root, channel.get()),
-        "MPI_Bcast", root);
+  call_blocking(
+      channel, "MPI_Bcast", MPI_Bcast, MPI_Ibcast, {{}, std::as_writable_bytes(words), {}},
+      [&](auto* call, const CallMemory& memory, auto... request) {
+        return call(memory.received.data(), checked_count(words.size()), MPI_UINT64_T, root,
+                    channel.get(), request...);
+      },
+      root);
 }
 
 void send_texts_to_root(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
                         const std::function<void(const TakeText&)>& produce, const TakeText& take) {
-  if (channel.rank() == root) return take_texts(channel, texts, buffer, take);
+  if (channel.rank() == root) return take_all_texts(channel, texts, buffer, take);
   if (!produce) return;
   const auto send = [&](std::span<const char> chunk) {
-    check(MPI_Ssend(chunk.data(), checked_count(chunk.size()), MPI_CHAR, root, tag_trace,
-                    channel.get()),
-          "MPI_Ssend", root);
+    call_blocking(
+        channel, "MPI_Ssend", MPI_Ssend, MPI_Issend, {std::as_bytes(chunk), {}, {}},
+        [&](auto* call, const CallMemory& memory, auto... request) {
+          return call(memory.sent.data(), checked_count(chunk.size()), MPI_CHAR, root, tag_trace,
+                      channel.get(), request...);
+        },
+        root);
   };
   produce(send);
   send({});
@@ -123,14 +168,14 @@ void send_texts_to_root(const Channel& channel, std::uint64_t texts, std::span<c
 
 double clock_ahead_of_root(const Channel& channel) {
   // A rank that the system wakes up late is wrong in some of them, not in most.
+  const Channel unwatched = channel.again();
   std::array<double, 5> mine{};
   for (double& seconds : mine) {
-    check(MPI_Barrier(channel.get()), "MPI_Barrier");
+    barrier(unwatched);
     seconds = now();
   }
   std::array<double, 5> theirs = mine;
-  check(MPI_Bcast(theirs.data(), static_cast<int>(theirs.size()), MPI_DOUBLE, root, channel.get()),
-        "MPI_Bcast", root);
+  broadcast(unwatched, std::as_writable_bytes(std::span(theirs)), root);
   for (std::size_t k = 0; k < mine.size(); ++k) mine[k] -= theirs[k];
   std::ranges::sort(mine);
   return mine[mine.size() / 2];

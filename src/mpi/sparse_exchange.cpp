@@ -27,9 +27,23 @@ class NbxExchange {
       : channel_(channel),
         outgoing_(outgoing),
         received_(received),
-        requests_(ledger, first_send + window, channel.hooks()) {}
+        requests_(ledger, first_send + window, channel),
+        incoming_(ledger, window),
+        words_(ledger, window) {}
 
   void run() {
+    try {
+      exchange();
+    } catch (const Error&) {
+      incoming_.leak();  // MPI may still touch both
+      words_.leak();
+      throw;
+    }
+    if (lacks_memory_) throw std::bad_alloc();
+  }
+
+ private:
+  void exchange() {
     for (std::size_t request = 0; request < window; ++request) post_receive(request);
     for (std::size_t request = 0; request < window; ++request) send_next(request);
     enter_barrier_when_acknowledged();
@@ -39,10 +53,8 @@ class NbxExchange {
       MPI_Status status{};
       if (!requests_.withdraw(request, status)) keep_received(request, status);
     }
-    if (lacks_memory_) throw std::bad_alloc();
   }
 
- private:
   void keep_received(std::size_t request, const MPI_Status& status) {
     try {
       const detail::LeaveReserve leave;
@@ -90,8 +102,7 @@ class NbxExchange {
   std::span<const SparseCount> outgoing_;
   Vector<SparseCount>& received_;
   Requests requests_;
-  std::array<Words, window> incoming_{};
-  std::array<Words, window> words_{};
+  Array<Words> incoming_, words_;
   std::size_t next_ = 0;
   std::size_t acknowledged_ = 0;
   bool lacks_memory_ = false;  ///< for what arrives; the others still wait for an answer
@@ -105,6 +116,8 @@ void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
   std::ranges::sort(received, {}, &SparseCount::rank);
 }
 
-std::size_t sparse_exchange_bytes() { return (first_send + window) * sizeof(MPI_Request); }
+std::size_t sparse_exchange_bytes() {
+  return (first_send + window) * sizeof(MPI_Request) + 2 * window * sizeof(Words);
+}
 
 }  // namespace valet::mpi

@@ -6,6 +6,7 @@
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
+#include "mpi/wait_limit.hpp"
 #include "rebalance/dealing.hpp"
 #include "rebalance/infeasible.hpp"
 #include "rebalance/part_ranks.hpp"
@@ -132,9 +133,13 @@ Load load_after(const mpi::Channel& communicator, const Objects& objects, Decisi
       "no memory to add up the objects for ", all, " ranks");
   mpi::agree(communicator, failed);
   Load sum;
-  mpi::check(
-      MPI_Reduce_scatter_block(given.data(), &sum, 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
-      "MPI_Reduce_scatter_block");
+  mpi::call_blocking(
+      communicator, "MPI_Reduce_scatter_block", MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block,
+      {std::as_bytes(std::span<const Load>(given)), std::as_writable_bytes(std::span(&sum, 1)), {}},
+      [&](auto* call, const mpi::CallMemory& memory, auto... request) {
+        return call(memory.sent.data(), memory.received.data(), 2, MPI_DOUBLE, MPI_SUM,
+                    communicator.get(), request...);
+      });
   return sum;
 }
 

@@ -16,7 +16,7 @@ TEST(LargeMessage, ArrivesWhole) {
   const auto value = [](std::uint64_t at) { return static_cast<std::byte>(at * 2654435761 >> 13); };
   const Channel channel = Channel::open(MPI_COMM_WORLD);
   Ledger ledger;
-  Requests requests(ledger, 1);
+  Requests requests(ledger, 1, channel);
   std::vector<std::byte> memory(bytes);
   if (rank() == 0) {
     for (std::uint64_t at = 0; at < bytes; at += step) memory[at] = value(at);

@@ -386,7 +386,7 @@ TEST(Messages, PiecesArriveConsecutively) {
        {MemoryPiece{&memory[50], 5}, MemoryPiece{&memory[3], 1}, MemoryPiece{&memory[90], 10}})
     list.pieces.push_back(piece);
   std::array<std::byte, 16> received{};
-  Requests requests(ledger, 2);
+  Requests requests(ledger, 2, channel);
   post_receive(channel, received.data(), received.size(), (rank() + size() - 1) % size(), a_tag,
                requests[0]);
   post_send_pieces(channel, list, (rank() + 1) % size(), a_tag, requests[1]);

@@ -35,7 +35,11 @@ class DirectExchange {
   DirectExchange(const DirectExchange&) = delete;
   DirectExchange& operator=(const DirectExchange&) = delete;
   ~DirectExchange() {
-    if (is_expecting_) messages_.withdraw();
+    if (!is_expecting_) return;
+    try {
+      messages_.withdraw();
+    } catch (const Error&) {  // they come into the caller's memory
+    }
   }
 
   /// Ahead of the agreement to run(), without which nothing changes: packs what leaves into scratch

@@ -203,8 +203,13 @@ class SortedExchange {
   }
   /// Before the ranks agree on it.
   [[nodiscard]] Trial try_on_counts(AlltoallMethod method) {
-    const std::unique_ptr<SwapSequence> sequence = make_sequence(method);
-    exchange(*sequence, method);
+    std::unique_ptr<SwapSequence> sequence = make_sequence(method);
+    try {
+      exchange(*sequence, method);
+    } catch (...) {
+      static_cast<void>(sequence.release());  // MPI may still write to it
+      throw;
+    }
     const Report& report = sequence->report();
     const bool gave_up = sequence->gave_up();
     // A sequence that was given up has not shown how many there would be; no rank has more slots.

@@ -58,7 +58,7 @@ class SwapSequence {
         swap_cost_(swap_cost),
         runs_(ledger),
         theirs_(ledger),
-        requests_(ledger, request_count, channel.hooks()) {}
+        requests_(ledger, request_count, channel) {}
 
   /// The table to start from, of `size` runs that each(append) names; gives up where it cannot be
   /// held.

@@ -43,15 +43,14 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
   }
   bool progress() override {
     bool is_done = true;
-    if (exchange_)
-      frame.memory->use_scratch([&](std::span<std::byte>) { is_done = exchange_->progress(); });
+    if (exchange_) step([&](std::span<std::byte>) { is_done = exchange_->progress(); });
     return is_done;
   }
   Report finish() override {
     const double start = mpi::now();
     frame.exchange(meter_, report_, [&] {
       if (exchange_)
-        frame.memory->use_scratch([&](std::span<std::byte>) { exchange_->finish(report_); });
+        step([&](std::span<std::byte>) { exchange_->finish(report_); });
       else
         move_at_once(source_, target_, report_);
     });
@@ -135,12 +134,24 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
     const layout::ArrayCopies copies(channel, element_bytes, outgoing(source_), incoming(target_));
     mpi::agree(channel, detail::unless_out_of_memory(
                             [&] {
-                              exchange_.emplace(channel, frame.ledger, sizes_beside_node(),
-                                                *std::move(peers), copies, frame.memory->node());
+                              exchange_ = std::make_unique<layout::ArrayExchange>(
+                                  channel, frame.ledger, sizes_beside_node(), *std::move(peers),
+                                  copies, frame.memory->node());
                               frame.memory->take_scratch(exchange_->scratch_bytes());
                             },
                             layout::out_of_memory));
-    frame.memory->use_scratch([&](std::span<std::byte> scratch) { exchange_->begin(scratch); });
+    step([&](std::span<std::byte> scratch) { exchange_->begin(scratch); });
+  }
+
+  /// A part of the exchange in chunks, by work(scratch).
+  template <class Work>
+  void step(Work&& work) {
+    try {
+      frame.memory->use_scratch(std::forward<Work>(work));
+    } catch (...) {
+      static_cast<void>(exchange_.release());  // MPI may still write a credit to it
+      throw;
+    }
   }
 
   std::uint64_t enough_ = 0;  ///< a budget, for this rank
@@ -150,7 +161,7 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
   Report report_;
   const void* source_ = nullptr;
   void* target_ = nullptr;
-  std::optional<layout::ArrayExchange> exchange_;  ///< where not all moves at once
+  std::unique_ptr<layout::ArrayExchange> exchange_;  ///< where not all moves at once
 };
 
 }  // namespace
@@ -163,12 +174,7 @@ std::unique_ptr<layout::ArrayMove> layout::begin_move(const std::shared_ptr<call
                                                       const LayoutOptions& options) {
   auto move = std::make_unique<Redistribution>(frame, from, to, element_bytes, options);
   move->prepare(source, target);
-  try {
-    move->begin(source, target);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::mpi_failure) static_cast<void>(move.release());
-    throw;
-  }
+  move->begin(source, target);
   return move;
 }
 

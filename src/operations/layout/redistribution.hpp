@@ -24,7 +24,7 @@ class ArrayMove {
 
   /// Goes on as far as that takes no waiting. @return Whether nothing is left to wait for. Local.
   virtual bool progress() = 0;
-  /// Ends it. Collective. Where one of the two throws, this may not be destroyed.
+  /// Ends it. Collective.
   virtual Report finish() = 0;
 };
 
