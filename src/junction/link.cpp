@@ -33,7 +33,7 @@ Side side_of(MPI_Group group, MPI_Group merged) {
 }  // namespace
 
 Link::Link(MPI_Comm intercommunicator, const JunctionOptions& chosen)
-    : options(chosen), known_(ledger_), arrival_(ledger_, 1) {
+    : options(chosen), known_(ledger_) {
   mpi::check(MPI_Intercomm_merge(intercommunicator, 0, &communicator_), "MPI_Intercomm_merge");
   mpi::check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Group own = MPI_GROUP_NULL, other = MPI_GROUP_NULL, merged = MPI_GROUP_NULL;
@@ -44,6 +44,7 @@ Link::Link(MPI_Comm intercommunicator, const JunctionOptions& chosen)
   other_ = side_of(other, merged);
   MPI_Group_free(&merged);
   mpi::limit_waiting(communicator_, options.timeout_seconds);
+  arrival_.emplace(ledger_, 1, mpi::Channel::open_for_call(communicator_));
 }
 
 Link::~Link() {
@@ -89,12 +90,12 @@ bool Link::advance(Entry& entry, bool waits) {
   if (entry.stage == Stage::waiting)
     step(entry, Stage::arriving, [&] {
       const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
-      mpi::post_barrier(channel, arrival_[0]);
+      mpi::post_barrier(channel, (*arrival_)[0]);
     });
   if (entry.stage == Stage::arriving) {
-    if (!waits && !arrival_.test_any()) return false;
+    if (!waits && !arrival_->test_any()) return false;
     step(entry, Stage::under_way, [&] {
-      arrival_.wait(0);
+      arrival_->wait(0);
       meet(*entry.transfer);
     });
   }

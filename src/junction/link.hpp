@@ -95,9 +95,9 @@ class Link {
   Side own_, other_;
   std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
   Vector<Known> known_;
-  std::vector<std::uint64_t> told_;  ///< digests of what the other side knows
-  mpi::Requests arrival_;            ///< of all ranks at the first transfer that is not over
-  std::string broken_;               ///< why nothing can be sent any more; empty while it can
+  std::vector<std::uint64_t> told_;       ///< digests of what the other side knows
+  std::optional<mpi::Requests> arrival_;  ///< of all ranks at the first transfer that is not over
+  std::string broken_;                    ///< why nothing can be sent any more; empty while it can
 };
 
 }  // namespace valet::junction
