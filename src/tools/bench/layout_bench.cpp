@@ -2,49 +2,15 @@
 #include "benchmark.hpp"
 #include "index_study.hpp"
 #include "scalapack.hpp"
+#include "tools/layouts.hpp"
 #include <valet/intersect.hpp>
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
 #include <span>
-#include <sstream>
 
 namespace valet::bench {
 namespace {
-
-/// A shape such as "30x50": one number per dimension.
-/// @throws Error invalid_argument: anything else, or more than 6 numbers.
-BlockCyclic::Extents parse_shape(const std::string& text) {
-  std::vector<std::int64_t> values;
-  const char* at = text.data();
-  const char* const end = at + text.size();
-  for (;;) {
-    std::int64_t value = 0;
-    const auto [behind, error] = std::from_chars(at, end, value);
-    if (error == std::errc::result_out_of_range) refuse("'", text, "' has a number beyond 2^63-1");
-    if (error != std::errc() || (behind != end && *behind != 'x'))
-      refuse("'", text, "' is not a shape; write one number per dimension, as in 30x50");
-    values.push_back(value);
-    if (behind == end) break;
-    at = behind + 1;
-  }
-  return BlockCyclic::Extents(std::span<const std::int64_t>(values));
-}
-
-/// @throws Error invalid_argument, as BlockCyclic.
-BlockCyclic make_layout(const std::string& extent, const std::string& block,
-                        const std::string& grid) {
-  const BlockCyclic::Extents wide = parse_shape(grid);
-  auto ranks = BlockCyclic::Coordinates::filled(wide.size(), 0);
-  for (std::size_t d = 0; d < wide.size(); ++d) {
-    if (wide[d] > std::numeric_limits<int>::max())
-      refuse("grid ", grid, " has more ranks than 2^31-1");
-    ranks[d] = static_cast<int>(wide[d]);
-  }
-  return {parse_shape(extent), parse_shape(block), ranks};
-}
 
 void require_ranks(const BlockCyclic& layout) {
   if (layout.ranks() > world_size()) refuse("a grid has more ranks than there are: ", world_size());
@@ -214,8 +180,8 @@ class LayoutBenchmark final : public Benchmark {
               const std::string remote_block = wish == "same" ? block : wish;
               std::string blocks = block;
               if (remote_block != block) blocks.append("->").append(remote_block);
-              studies.emplace_back(make_layout(extent_, block, local_grid),
-                                   make_layout(extent_, remote_block, remote_grid),
+              studies.emplace_back(tools::make_layout(extent_, block, local_grid),
+                                   tools::make_layout(extent_, remote_block, remote_grid),
                                    parse_index_algorithm(algorithm));
               rows_.push_back({{"algorithm", algorithm},
                                {"local_grid", local_grid},
@@ -229,14 +195,8 @@ class LayoutBenchmark final : public Benchmark {
   }
 
   void study_move(const std::string& text) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, ':');) parts.push_back(part);
-    if (parts.size() != 4)
-      refuse("'", text,
-             "' is no move; write block, grid, block and grid, as in 64x64:2x2:30x50:4x1");
-    LayoutMove move(make_layout(extent_, parts[0], parts[1]),
-                    make_layout(extent_, parts[2], parts[3]), common_options<LayoutOptions>());
+    const auto [from, to] = tools::parse_move(extent_, text);
+    LayoutMove move(from, to, common_options<LayoutOptions>());
     std::vector<Series> all{{"MPI_Alltoallv", [&] { return move.run_alltoallv(); }},
                             {"redistribute", [&] { return move.run_out_of_place(); }},
                             {"redistribute_in_place", [&] { return move.run_in_place(); }}};

@@ -5,6 +5,7 @@
 // 1: failed, 2: bad input.
 
 #include "analysis.hpp"
+#include "junction.hpp"
 #include "problem.hpp"
 #include "scale.hpp"
 #include "tools/command_line.hpp"
@@ -25,6 +26,7 @@ struct Arguments {
   AnalysisOptions analysis;
   std::string json;
   ScaleOptions scale;
+  JunctionSizes junction;
 };
 
 std::vector<tools::Option> options_of(Arguments& arguments) {
@@ -33,7 +35,8 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
   return {
       {"matrix", &arguments.matrix,
        "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
-       "row to column, ranks counted from 1; give either this, --pattern, --graph or --neighbours"},
+       "row to column, ranks counted from 1; give either this, --pattern, --graph, --neighbours or "
+       "--junction"},
       {"--pattern", &arguments.pattern.name, "generated transfer matrix: " + names},
       {"--graph", &arguments.graph,
        "Matrix Market file of a directed graph; the redistribution takes |V|+1 phases if and only "
@@ -42,7 +45,13 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
        "print the memory and planning time of a rank among --ranks for the method stream; each "
        "rank deals its blocks out to this number of neighbours in turn"},
       {"--block-bytes", &arguments.scale.block_bytes, "with --neighbours: bytes per block"},
-      {"--budget", &arguments.scale.budget_bytes, "with --neighbours: bytes of scratch per rank"},
+      {"--junction", &arguments.junction.move,
+       "print the messages and memory of an array that one job puts and another gets, by the "
+       "layouts block:grid:block:grid, as in 64x64:2x2:30x50:4x1"},
+      {"--extent", &arguments.junction.extent, "with --junction: extents of the array"},
+      {"--element-bytes", &arguments.junction.element_bytes, "with --junction: bytes per element"},
+      {"--budget", &arguments.scale.budget_bytes,
+       "with --neighbours and --junction: bytes of scratch per rank"},
       {"--latency", &arguments.scale.latency_seconds,
        "with --neighbours: latency of a message in seconds"},
       {"--bandwidth", &arguments.scale.bandwidth,
@@ -72,9 +81,11 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
 void require_one_source(const Arguments& arguments) {
   const int sources = (arguments.matrix.empty() ? 0 : 1) + (arguments.graph.empty() ? 0 : 1) +
                       (arguments.pattern.name.empty() ? 0 : 1) +
-                      (arguments.scale.neighbours > 0 ? 1 : 0);
+                      (arguments.scale.neighbours > 0 ? 1 : 0) +
+                      (arguments.junction.move.empty() ? 0 : 1);
   if (sources != 1)
-    tools::refuse("give exactly one of: a matrix file, --pattern, --graph, --neighbours");
+    tools::refuse(
+        "give exactly one of: a matrix file, --pattern, --graph, --neighbours, --junction");
 }
 
 Problem source_of(const Arguments& arguments) {
@@ -100,7 +111,10 @@ Problem problem_of(const Arguments& arguments) {
 void run(Arguments& arguments) {
   require_one_source(arguments);
   tools::Case analysis;
-  if (arguments.scale.neighbours > 0) {
+  if (!arguments.junction.move.empty()) {
+    analysis = analyse(arguments.junction, arguments.scale.budget_bytes);
+    print_junction(analysis);
+  } else if (arguments.scale.neighbours > 0) {
     ScaleOptions& scale = arguments.scale;
     if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
     if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "benchmark.hpp"
+#include "tools/layouts.hpp"
+#include <valet/intersect.hpp>
+#include <valet/junction.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace valet::bench {
+namespace {
+
+/// The ranks of the world as M that put and N that get; those behind them do neither.
+class Sides {
+ public:
+  Sides(int sources, int targets) : puts(world_rank() < sources) {
+    const bool takes_part = world_rank() < sources + targets;
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, takes_part ? (puts ? 0 : 1) : MPI_UNDEFINED, 0, &own);
+    if (!takes_part) return;
+    MPI_Comm_rank(own, &rank);
+    MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, puts ? sources : 0, 0, &between);
+    MPI_Comm_free(&own);
+  }
+  Sides(const Sides&) = delete;
+  Sides& operator=(const Sides&) = delete;
+  ~Sides() {
+    if (between != MPI_COMM_NULL) MPI_Comm_free(&between);
+  }
+
+  const bool puts;
+  int rank = -1;
+  MPI_Comm between = MPI_COMM_NULL;
+};
+
+/// An array that goes over a junction, and what a code does by hand: a full buffer for each rank of
+/// the other side, packed and sent by the one, received and unpacked by the other. Column-major.
+class JunctionMove {
+ public:
+  JunctionMove(const BlockCyclic& from, const BlockCyclic& to, const JunctionOptions& options)
+      : sides_(from.ranks(), to.ranks()), mine_(sides_.puts ? from : to) {
+    if (sides_.between == MPI_COMM_NULL) return;
+    const BlockCyclic& theirs = sides_.puts ? to : from;
+    values_.resize(static_cast<std::size_t>(mine_.local_elements(sides_.rank)));
+    shared_.emplace(intersect(mine_, sides_.rank, theirs));
+    for (int p = shared_->next_peer(0); p < theirs.ranks(); p = shared_->next_peer(p + 1))
+      peers_.push_back({p, static_cast<std::size_t>(shared_->elements(p))});
+    fill();
+    junction_.emplace(Junction::connect(sides_.between, "benchmark", options));
+  }
+
+  Outcome run_junction() {
+    clear();
+    Report report;
+    const double seconds = slowest_seconds([&] {
+      if (junction_) report = sides_.puts ? put() : get();
+    });
+    return {seconds, is_right(), summed_over_ranks(report, MPI_COMM_WORLD)};
+  }
+  Outcome run_by_hand() {
+    clear();
+    const double seconds = slowest_seconds([&] {
+      if (junction_) sides_.puts ? send_all() : receive_all();
+    });
+    return {seconds, is_right()};
+  }
+
+ private:
+  struct Peer {
+    int rank;
+    std::size_t elements;
+    Bytes buffer = {};
+  };
+
+  Report put() {
+    return junction_
+        ->put(SourceArray{values_.data(), bytes(), IndexOrder::column_major, {}}, {mine_},
+              sizeof(double))
+        .wait();
+  }
+  Report get() {
+    return junction_
+        ->get(TargetArray{values_.data(), bytes(), IndexOrder::column_major, {}}, {mine_},
+              sizeof(double))
+        .wait();
+  }
+  void send_all() {
+    std::vector<MPI_Request> requests;
+    for (Peer& peer : peers_) {
+      allocate_for(peer);
+      std::byte* packed = peer.buffer.get();
+      for_each_run(peer, [&](const double* run, std::size_t run_bytes) {
+        std::memcpy(packed, run, run_bytes);
+        packed += run_bytes;
+      });
+      MPI_Isend(peer.buffer.get(), static_cast<int>(peer.elements), MPI_DOUBLE, peer.rank, 0,
+                sides_.between, &requests.emplace_back());
+    }
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+  void receive_all() {
+    std::vector<MPI_Request> requests;
+    for (Peer& peer : peers_) {
+      allocate_for(peer);
+      MPI_Irecv(peer.buffer.get(), static_cast<int>(peer.elements), MPI_DOUBLE, peer.rank, 0,
+                sides_.between, &requests.emplace_back());
+    }
+    for (std::size_t left = peers_.size(); left > 0; --left) {
+      int k = 0;
+      MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &k, MPI_STATUS_IGNORE);
+      const Peer& peer = peers_[static_cast<std::size_t>(k)];
+      const std::byte* packed = peer.buffer.get();
+      for_each_run(peer, [&](double* run, std::size_t run_bytes) {
+        std::memcpy(run, packed, run_bytes);
+        packed += run_bytes;
+      });
+    }
+  }
+  static void allocate_for(Peer& peer) {
+    if (!peer.buffer) peer.buffer = allocate(peer.elements * sizeof(double));
+  }
+  template <class Action>
+  void for_each_run(const Peer& peer, Action&& action) {
+    const BlockCyclic::Extents extents = mine_.local_extents(sides_.rank);
+    shared_->for_each_run(
+        peer.rank, IndexOrder::column_major,
+        [&](const BlockCyclic::Extents&, const BlockCyclic::Extents& local, std::int64_t length) {
+          std::int64_t at = 0;
+          for (std::size_t d = extents.size(); d-- > 0;) at = at * extents[d] + local[d];
+          action(values_.data() + at, static_cast<std::size_t>(length) * sizeof(double));
+        });
+  }
+
+  /// Calls visit(value, its number in the whole array).
+  template <class Visit>
+  void visit_all(Visit&& visit) {
+    const BlockCyclic::Extents extents = mine_.local_extents(sides_.rank);
+    auto local = BlockCyclic::Extents::filled(extents.size(), 0);
+    for (double& value : values_) {
+      const BlockCyclic::Extents global = mine_.global_indices(sides_.rank, local);
+      double number = 0;
+      for (std::size_t d = 0; d < global.size(); ++d)
+        number = number * static_cast<double>(mine_.dimension(d).extent()) +
+                 static_cast<double>(global[d]);
+      visit(value, number);
+      for (std::size_t d = 0; d < extents.size() && ++local[d] == extents[d]; ++d) local[d] = 0;
+    }
+  }
+  void fill() {
+    visit_all([](double& value, double number) { value = number; });
+  }
+  void clear() {
+    if (!sides_.puts) std::ranges::fill(values_, -1.0);
+  }
+  /// On all ranks.
+  bool is_right() {
+    bool right = true;
+    if (junction_)
+      visit_all([&](const double& value, double number) { right = right && value == number; });
+    return on_all_ranks(right);
+  }
+  [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(double); }
+
+  Sides sides_;
+  BlockCyclic mine_;
+  std::vector<double> values_;
+  std::optional<layout::Intersection> shared_;
+  std::vector<Peer> peers_;
+  std::optional<Junction> junction_;
+};
+
+class JunctionBenchmark final : public Benchmark {
+ public:
+  JunctionBenchmark()
+      : Benchmark("junction",
+                  "An array of doubles from M ranks to N others over a junction, whose two sides "
+                  "know their own layout only, beside what a code does by hand that knows both: it "
+                  "packs a buffer for each rank of the other side",
+                  9) {
+    own_options_ = {{"--extent", &extent_, "extents of the global array"},
+                    {"--move", &moves_,
+                     "moves (comma-separated), each as block:grid:block:grid of the two sides, "
+                     "which together need as many ranks as there are, or fewer"},
+                    memory_option(),
+                    sharing_flag()};
+  }
+
+ private:
+  Jobs jobs() override {
+    return jobs_of([this](const auto& move) { study(move); }, moves_);
+  }
+  void study(const std::string& text) {
+    const auto [from, to] = tools::parse_move(extent_, text);
+    if (from.ranks() + to.ranks() > world_size())
+      refuse("the two grids have ", from.ranks() + to.ranks(), " ranks, but there are ",
+             world_size(), "; start more, or give smaller grids");
+    JunctionMove move(from, to, common_options<JunctionOptions>());
+    std::vector<Series> all{{"by hand", [&] { return move.run_by_hand(); }},
+                            {"junction", [&] { return move.run_junction(); }}};
+    take_turns(all);
+    const double by_hand = median(all[0].seconds), seconds = median(all[1].seconds);
+    const Report& report = all[1].report;
+    rows_.push_back(
+        {{"move", text},
+         {"ranks", std::to_string(from.ranks()) + ":" + std::to_string(to.ranks())},
+         {"seconds_median", seconds},
+         {"seconds_by_hand", by_hand},
+         {"ratio_by_hand", seconds / by_hand},
+         // As section 5 of the paper has it. Waiting is for data and for credits.
+         {"index_share", report.plan_seconds / seconds},
+         {"packing_share", (report.exchange_seconds - report.waiting_seconds) / seconds},
+         {"transfer_share", report.waiting_seconds / seconds},
+         {"messages", report.messages},
+         {"peak_extra_bytes", report.peak_extra_bytes},
+         {"extra_bytes_bound", report.extra_bytes_bound},
+         {"verified", all[0].verified && all[1].verified}});
+  }
+
+  std::string extent_ = "4096x4096";
+  std::vector<std::string> moves_{"64x64:4x1:30x50:1x3", "4096x256:1x2:1x4096:5x1"};
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_junction_benchmark() {
+  return std::make_unique<JunctionBenchmark>();
+}
+
+}  // namespace valet::bench

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "junction.hpp"
+
+#include "base/promise.hpp"
+#include "engine/array_exchange.hpp"
+#include "schedule/stream_sizes.hpp"
+#include "tools/errors.hpp"
+#include "tools/layouts.hpp"
+#include <valet/intersect.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace valet::plan {
+namespace {
+
+/// What the ranks of one side have at most, but for `bytes` and `messages`, which are of all.
+struct SideSizes {
+  std::uint64_t bytes = 0, most_bytes = 0, messages = 0, most_neighbours = 0, most_described = 0;
+  double most_seconds = 0;  ///< to find what a rank shares
+};
+
+SideSizes sizes_of(const BlockCyclic& mine, const BlockCyclic& theirs, std::uint64_t element_bytes,
+                   std::uint64_t budget_bytes) {
+  SideSizes sizes;
+  for (int rank = 0; rank < mine.ranks(); ++rank) {
+    Ledger ledger;
+    const auto start = std::chrono::steady_clock::now();
+    const layout::Intersection shared(ledger, mine, rank, theirs);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const std::uint64_t described = ledger.current_bytes();
+    const auto elements = static_cast<std::uint64_t>(mine.local_elements(rank));
+    const std::uint64_t bytes = elements * element_bytes;
+    const std::uint64_t rest = budget_bytes - std::min(budget_bytes, described);
+    const auto chunk = static_cast<std::uint64_t>(
+        layout::choose_chunk_elements(rest, static_cast<std::size_t>(element_bytes)));
+    if (chunk == 0)
+      tools::refuse("--budget ", budget_bytes, " does not hold what rank ", rank,
+                    " shares with the other side, ", described, " bytes, and two elements");
+    const bool at_once = bytes <= std::min<std::uint64_t>(rest, schedule::most_bytes_at_once);
+    std::uint64_t neighbours = 0;
+    for (int p = shared.next_peer(0); p < theirs.ranks(); p = shared.next_peer(p + 1)) {
+      const auto with_peer = static_cast<std::uint64_t>(shared.elements(p));
+      sizes.messages += at_once ? 1 : (with_peer + chunk - 1) / chunk;
+      ++neighbours;
+    }
+    sizes.bytes += bytes;
+    sizes.most_bytes = std::max(sizes.most_bytes, bytes);
+    sizes.most_neighbours = std::max(sizes.most_neighbours, neighbours);
+    sizes.most_described = std::max(sizes.most_described, described);
+    sizes.most_seconds = std::max(sizes.most_seconds, seconds.count());
+  }
+  return sizes;
+}
+
+}  // namespace
+
+tools::Case analyse(const JunctionSizes& sizes, std::uint64_t budget_bytes) {
+  if (sizes.element_bytes == 0) tools::refuse("--element-bytes is 0; give the size of an element");
+  const auto [from, to] = tools::parse_move(sizes.extent, sizes.move);
+  const auto ranks = static_cast<std::uint64_t>(from.ranks() + to.ranks());
+  tools::Case sides = tools::Case::array();
+  for (const bool puts : {true, false}) {
+    const BlockCyclic& mine = puts ? from : to;
+    const SideSizes side = sizes_of(mine, puts ? to : from, sizes.element_bytes, budget_bytes);
+    sides.push_back({{"side", puts ? "puts" : "gets"},
+                     {"ranks", mine.ranks()},
+                     {"bytes", side.bytes},
+                     {"most_bytes", side.most_bytes},
+                     {"most_neighbours", side.most_neighbours},
+                     {"messages", side.messages},
+                     {"described_bytes", side.most_described},
+                     {"index_seconds", side.most_seconds},
+                     {"extra_bytes_bound",
+                      detail::promised_bytes(budget_bytes, side.most_neighbours, ranks, false)}});
+  }
+  return {{"junction",
+           {{"extent", sizes.extent},
+            {"move", sizes.move},
+            {"element_bytes", sizes.element_bytes},
+            {"budget_bytes", budget_bytes}}},
+          {"sides", sides}};
+}
+
+void print_junction(const tools::Case& analysis) {
+  const tools::Case& junction = analysis["junction"];
+  std::printf("An array of %s elements of %llu bytes, %s, with a budget of %llu bytes a rank\n\n",
+              junction["extent"].get<std::string>().c_str(),
+              static_cast<unsigned long long>(junction["element_bytes"].get<std::uint64_t>()),
+              junction["move"].get<std::string>().c_str(),
+              static_cast<unsigned long long>(junction["budget_bytes"].get<std::uint64_t>()));
+  tools::print_table(analysis["sides"].get<std::vector<tools::Case>>());
+}
+
+}  // namespace valet::plan
