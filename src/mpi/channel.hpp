@@ -77,9 +77,9 @@ class VALET_EXPORT Channel {
   [[nodiscard]] std::shared_ptr<void> take_scratch() const;
   void keep_scratch(std::shared_ptr<void> scratch) const;
   /// Lets no wait on the user's communicator last longer than so many seconds without anything
-  /// completing: then it throws mpi_failure. For all channels there, that are open or will be; but
-  /// plans that were made before keep theirs, and a communicator is still duplicated without a
-  /// limit, so that all ranks must be there when it is first used, and when a plan is made.
+  /// completing: then it throws mpi_failure. For all channels there, that are open or will be. Only
+  /// a communicator is duplicated without a limit, so that all ranks must be there when it is first
+  /// used, and when one more plan is made than there ever were.
   /// @param seconds  0 for no limit, as at first. A rank also waits while others move data among
   ///                 themselves, or an application's callback works. [global]
   /// Local.

@@ -120,7 +120,7 @@ void post_send_pieces(const Channel& channel, PieceList& list, int destination, 
 }
 
 Requests::Requests(Ledger& ledger, std::size_t count, const Channel& channel)
-    : requests_(ledger, count), hooks_(channel.hooks()), limit_seconds_(channel.wait_limit()) {
+    : requests_(ledger, count), channel_(channel) {
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
@@ -128,9 +128,9 @@ std::optional<Completion> Requests::wait_any() {
   Completion completion;
   int index = MPI_UNDEFINED;
   {
-    const Waiting waiting(hooks_);
-    if (limit_seconds_ > 0 || threads_call_mpi()) {
-      const WaitLimit limit(limit_seconds_);
+    const Waiting waiting(channel_.hooks());
+    const WaitLimit limit(channel_.wait_limit());
+    if (limit.is_set() || threads_call_mpi()) {
       while (!test(completion, index)) limit.look_again();
     } else {
       check(MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index,
@@ -143,10 +143,10 @@ std::optional<Completion> Requests::wait_any() {
 
 void Requests::wait(std::size_t index) {
   if (idle(index)) return;
-  const Waiting waiting(hooks_);
+  const Waiting waiting(channel_.hooks());
   MPI_Status status;
-  wait_for(requests_[index], &status, limit_seconds_);
-  if (hooks_ != nullptr) hooks_->completed(&requests_[index], status);
+  wait_for(requests_[index], &status, channel_.wait_limit());
+  if (channel_.hooks() != nullptr) channel_.hooks()->completed(&requests_[index], status);
 }
 
 std::optional<Completion> Requests::test_any() {
@@ -170,13 +170,14 @@ bool Requests::test(Completion& completion, int& index) {
 std::optional<Completion> Requests::completed(Completion completion, int index) const {
   if (index == MPI_UNDEFINED) return std::nullopt;
   completion.index = static_cast<std::size_t>(index);
-  if (hooks_ != nullptr) hooks_->completed(&requests_[completion.index], completion.status);
+  if (channel_.hooks() != nullptr)
+    channel_.hooks()->completed(&requests_[completion.index], completion.status);
   return completion;
 }
 
 bool Requests::withdraw(std::size_t index, MPI_Status& status) {
   check(MPI_Cancel(&requests_[index]), "MPI_Cancel");
-  wait_for(requests_[index], &status, limit_seconds_);
+  wait_for(requests_[index], &status, channel_.wait_limit());
   int cancelled = 0;
   check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
   return cancelled != 0;

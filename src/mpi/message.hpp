@@ -58,7 +58,8 @@ struct Completion {
 /// A fixed number of requests, waited for together.
 class VALET_EXPORT Requests {
  public:
-  /// @param channel  Of its messages. Its hooks are called when wait_any() has blocked and when a
+  /// @param channel  Of its messages; must outlive this. Its hooks are called when wait_any() has
+  /// blocked and when a
   ///                 request completes; its limit holds for every wait.
   Requests(Ledger& ledger, std::size_t count, const Channel& channel);
 
@@ -85,8 +86,7 @@ class VALET_EXPORT Requests {
   std::optional<Completion> completed(Completion completion, int index) const;
 
   Array<MPI_Request> requests_;
-  Hooks* hooks_;
-  double limit_seconds_;
+  const Channel& channel_;
 };
 
 }  // namespace valet::mpi

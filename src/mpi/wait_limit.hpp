@@ -23,6 +23,7 @@ class WaitLimit {
   explicit WaitLimit(double seconds)
       : seconds_(seconds), end_(seconds > 0 ? now() + seconds : seconds) {}
 
+  [[nodiscard]] bool is_set() const { return seconds_ > 0; }
   /// After a look that has found nothing. @throws Error mpi_failure beyond the limit.
   void check() const {
     if (seconds_ > 0 && now() > end_) throw_nothing_came();
