@@ -8,6 +8,7 @@
 #include <valet/log.hpp>
 
 #include <exception>
+#include <limits>
 #include <utility>
 
 namespace valet {
@@ -32,12 +33,10 @@ Description of_array(Direction direction, const GridLayout& layout, std::size_t 
   return {direction, Content::array, element_bytes, label, layout, {}};
 }
 
-/// A link over an intercommunicator of ours, which is freed.
-std::shared_ptr<junction::Link> link_over(MPI_Comm intercommunicator,
-                                          const JunctionOptions& options) {
-  auto link = std::make_shared<junction::Link>(intercommunicator, options);
-  MPI_Comm_free(&intercommunicator);
-  return link;
+/// How long to wait for another job to come.
+double meeting_seconds(const JunctionOptions& options) {
+  return options.timeout_seconds > 0 ? options.timeout_seconds
+                                     : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ Side side_of(MPI_Group group, MPI_Group merged) {
 
 }  // namespace
 
-Link::Link(MPI_Comm intercommunicator, const JunctionOptions& chosen)
-    : options(chosen), known_(ledger_) {
+Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen)
+    : options(chosen), port_(is_ours ? intercommunicator : MPI_COMM_NULL), known_(ledger_) {
   mpi::check(MPI_Intercomm_merge(intercommunicator, 0, &communicator_), "MPI_Intercomm_merge");
   mpi::check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Group own = MPI_GROUP_NULL, other = MPI_GROUP_NULL, merged = MPI_GROUP_NULL;
@@ -48,9 +48,10 @@ Link::Link(MPI_Comm intercommunicator, const JunctionOptions& chosen)
 }
 
 Link::~Link() {
-  // What does not answer any more cannot take part in freeing, which is collective.
-  if (!broken_.empty() || communicator_ == MPI_COMM_NULL || false) return;
+  // What does not answer any more cannot take part in what is collective.
+  if (!broken_.empty() || !mpi::is_usable()) return;
   MPI_Comm_free(&communicator_);
+  if (port_ != MPI_COMM_NULL) MPI_Comm_disconnect(&port_);
 }
 
 void Link::add(std::shared_ptr<Transfer> transfer) {

@@ -50,8 +50,9 @@ struct Side {
 
 class Link {
  public:
-  /// Merges the groups of an intercommunicator, which stays the caller's. Collective.
-  Link(MPI_Comm intercommunicator, const JunctionOptions& chosen);
+  /// Merges the groups of an intercommunicator. Collective.
+  /// @param is_ours  Whether it connects two jobs, and is disconnected in the end.
+  Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen);
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
   ~Link();
@@ -91,7 +92,8 @@ class Link {
   Description exchange(const Transfer& transfer);
 
   Ledger ledger_;
-  MPI_Comm communicator_ = MPI_COMM_NULL;
+  MPI_Comm port_;
+  MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of both sides
   Side own_, other_;
   std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
   Vector<Known> known_;

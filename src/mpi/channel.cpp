@@ -22,14 +22,6 @@ namespace {
 constexpr int pool_limit = 64;  // one bit each in the mask that the ranks agree on
 constexpr int no_index = pool_limit;
 
-bool mpi_is_usable() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
 /// For an attribute that duplicates of a communicator do not get.
 int make_key(MPI_Comm_delete_attr_function* delete_attribute) {
   int created = MPI_KEYVAL_INVALID;
@@ -109,7 +101,7 @@ class CommunicatorCache {
   CommunicatorCache(const CommunicatorCache&) = delete;
   CommunicatorCache& operator=(const CommunicatorCache&) = delete;
   ~CommunicatorCache() {
-    if (!mpi_is_usable()) return;  // MPI_Finalize has released them
+    if (!is_usable()) return;  // MPI_Finalize has released them
     for (MPI_Comm& channel : pool_) MPI_Comm_free(&channel);
     MPI_Comm_free(&base_);
   }
@@ -151,7 +143,7 @@ class CommunicatorCache {
     if (index > 0 && index != no_index) no_longer_kept.swap(kept[static_cast<std::size_t>(index)]);
     if (index != no_index)
       free_ |= std::uint64_t{1} << index;
-    else if (channel != base_ && mpi_is_usable())
+    else if (channel != base_ && is_usable())
       MPI_Comm_free(&channel);
   }
 
@@ -252,8 +244,16 @@ Channel Channel::open(MPI_Comm user) {
   return channel;
 }
 
+bool is_usable() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
 void require_mpi() {
-  if (mpi_is_usable()) return;
+  if (is_usable()) return;
   throw Error(ErrorCode::not_initialized,
               "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
               "MPI_Finalize");

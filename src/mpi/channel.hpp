@@ -18,7 +18,9 @@
 
 namespace valet::mpi {
 
-/// Passes while MPI can be used. @throws Error not_initialized. Local.
+/// Whether MPI can be used. Local.
+[[nodiscard]] VALET_EXPORT bool is_usable();
+/// Passes while it can. @throws Error not_initialized. Local.
 VALET_EXPORT void require_mpi();
 
 /// A communicator that belongs to one plan at a time: its tags are ours. A failed call is told to

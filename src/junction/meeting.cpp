@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/junction/meeting.hpp"
+#include "junction/meeting.hpp"
 
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +21,6 @@
 #include <random>
 #include <sstream>
 #include <thread>
-
 #include <unistd.h>
 
 namespace valet::junction {
@@ -145,6 +145,19 @@ Diagnostic nobody_came(const Meeting& meeting, const char* what, const char* cal
                   " with the same name and folder, or raise the timeout. ", remedy);
 }
 
+using Port = std::array<char, MPI_MAX_PORT_NAME>;
+
+/// Local.
+std::optional<Diagnostic> open_port(Port& port) {
+  try {
+    mpi::check(MPI_Open_port(MPI_INFO_NULL, port.data()), "MPI_Open_port");
+  } catch (const Error& error) {
+    port = {};
+    return diagnose(error.code(), error.what(), ". ", remedy);
+  }
+  return std::nullopt;
+}
+
 /// Until another job is about to connect to `port`. Local.
 std::optional<Diagnostic> wait_for_job(const Meeting& meeting, const std::string& port) {
   const std::string nonce = make_nonce();
@@ -195,6 +208,15 @@ std::optional<Diagnostic> find_job(const Meeting& meeting, std::string& port) {
   return nobody_came(meeting, "job that accepts", "accept");
 }
 
+/// Open MPI writes to connections that a killed job has left, and the signal would end this job
+/// before its waits could.
+void survive_broken_connections() {
+  struct sigaction action {};
+  if (sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) return;
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, nullptr);
+}
+
 using Connect = int (*)(const char*, MPI_Info, int, MPI_Comm, MPI_Comm*);
 
 /// The way of both from the files to the intercommunicator. Collective.
@@ -212,6 +234,7 @@ MPI_Comm connect(const mpi::Channel& channel, Connect call, const char* call_nam
   }
   MPI_Comm_free(&quiet);
   mpi::agree(channel, failed);
+  survive_broken_connections();
   return both;
 }
 
@@ -222,14 +245,12 @@ MPI_Comm accept_job(MPI_Comm communicator, const std::string& name, const std::s
   const detail::MemoryReserve reserve;
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   const Meeting meeting{name, folder, timeout_seconds};
-  std::array<char, MPI_MAX_PORT_NAME> port{};
+  Port port{};
   std::optional<Diagnostic> wrong;
   if (channel.rank() == 0) {
     wrong = check(meeting);
-    if (!wrong) {
-      mpi::check(MPI_Open_port(MPI_INFO_NULL, port.data()), "MPI_Open_port");
-      wrong = wait_for_job(meeting, port.data());
-    }
+    if (!wrong) wrong = open_port(port);
+    if (!wrong) wrong = wait_for_job(meeting, port.data());
   }
   const auto close = [&] {
     if (port[0] != '\0') MPI_Close_port(port.data());

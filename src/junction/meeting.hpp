@@ -22,7 +22,8 @@ namespace valet::junction {
 /// Waits for another job to connect_job() with the same name and folder.
 ///
 /// Collective over `communicator`; blocking. Only its rank 0 looks at the other arguments and at
-/// files, and removes those that it has made.
+/// files, and removes those that it has made. Afterwards the process ignores SIGPIPE, unless the
+/// application handles it: writing to a job that has been killed would end this one.
 ///
 /// @param name             Of the meeting: part of the names of files.
 /// @param folder           Exists; both jobs can write there.
