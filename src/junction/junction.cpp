@@ -64,8 +64,9 @@ Report JunctionTransfer::wait() {
 Junction Junction::accept(MPI_Comm communicator, const std::string& name,
                           const JunctionOptions& options) {
   mpi::require_mpi();
-  return Junction(link_over(
-      junction::accept_job(communicator, name, options.folder, options.timeout_seconds), options));
+  return Junction(std::make_shared<junction::Link>(
+      junction::accept_job(communicator, name, options.folder, meeting_seconds(options)), true,
+      options));
 }
 
 Junction Junction::connect(MPI_Comm communicator, const std::string& name,
@@ -74,9 +75,10 @@ Junction Junction::connect(MPI_Comm communicator, const std::string& name,
   int is_inter = 0;
   if (communicator != MPI_COMM_NULL)
     mpi::check(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
-  if (is_inter != 0) return Junction(std::make_shared<junction::Link>(communicator, options));
-  return Junction(link_over(
-      junction::connect_job(communicator, name, options.folder, options.timeout_seconds), options));
+  const MPI_Comm both = is_inter != 0 ? communicator
+                                      : junction::connect_job(communicator, name, options.folder,
+                                                              meeting_seconds(options));
+  return Junction(std::make_shared<junction::Link>(both, is_inter == 0, options));
 }
 
 Junction::Junction(std::shared_ptr<junction::Link> link) : link_(std::move(link)) {}

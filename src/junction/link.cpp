@@ -6,6 +6,8 @@
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
+#include "mpi/message.hpp"
+#include "mpi/wait_limit.hpp"
 #include "plan/check_options.hpp"
 
 #include <algorithm>
@@ -44,7 +46,6 @@ Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chos
   other_ = side_of(other, merged);
   MPI_Group_free(&merged);
   mpi::limit_waiting(communicator_, options.timeout_seconds);
-  arrival_.emplace(ledger_, 1, mpi::Channel::open_for_call(communicator_));
 }
 
 Link::~Link() {
@@ -91,12 +92,12 @@ bool Link::advance(Entry& entry, bool waits) {
   if (entry.stage == Stage::waiting)
     step(entry, Stage::arriving, [&] {
       const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
-      mpi::post_barrier(channel, (*arrival_)[0]);
+      mpi::post_barrier(channel, arrival_);
     });
   if (entry.stage == Stage::arriving) {
-    if (!waits && !arrival_->test_any()) return false;
+    if (!waits && !has_arrived()) return false;
     step(entry, Stage::under_way, [&] {
-      arrival_->wait(0);
+      mpi::wait_for(arrival_, MPI_STATUS_IGNORE, options.timeout_seconds);
       meet(*entry.transfer);
     });
   }
@@ -127,6 +128,13 @@ void Link::step(Entry& entry, Stage next, const std::function<void()>& part) {
     entry.failure = std::current_exception();
     if (error.code() == ErrorCode::mpi_failure) broken_ = error.what();
   }
+}
+
+/// Whether all ranks have come to the first transfer that is not over. Local.
+bool Link::has_arrived() {
+  int flag = 0;
+  mpi::check(MPI_Test(&arrival_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
+  return flag != 0;
 }
 
 /// All ranks have come: they tell each other what they put and get, and begin.

@@ -5,7 +5,6 @@
 /// that go over it, one after the other.
 
 #include "junction/description.hpp"
-#include "mpi/message.hpp"
 #include <valet/junction.hpp>
 
 #include <cstdint>
@@ -88,6 +87,7 @@ class Link {
 
   bool advance(Entry& entry, bool waits);
   void step(Entry& entry, Stage next, const std::function<void()>& part);
+  [[nodiscard]] bool has_arrived();
   void meet(Transfer& transfer);
   Description exchange(const Transfer& transfer);
 
@@ -97,9 +97,9 @@ class Link {
   Side own_, other_;
   std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
   Vector<Known> known_;
-  std::vector<std::uint64_t> told_;       ///< digests of what the other side knows
-  std::optional<mpi::Requests> arrival_;  ///< of all ranks at the first transfer that is not over
-  std::string broken_;                    ///< why nothing can be sent any more; empty while it can
+  std::vector<std::uint64_t> told_;         ///< digests of what the other side knows
+  MPI_Request arrival_ = MPI_REQUEST_NULL;  ///< of all ranks at the first that is not over
+  std::string broken_;  ///< why nothing can be sent any more; empty while it can
 };
 
 }  // namespace valet::junction
