@@ -3,6 +3,8 @@
 
 /// Moves what two grids share, chunk by chunk. Both sides of every pair know from the layouts how
 /// many elements pass between them and in which order, so nothing but credits and data is sent.
+/// A chunk is what one cell has for one other: a source gets credits for its cells one after the
+/// other.
 ///
 /// A receiver has a few buffers of one chunk, which it credits to its sources in turn; a sender
 /// packs its next chunk for the rank that gave a credit, on one node straight into that buffer. It
@@ -78,6 +80,7 @@ class ArrayExchange final : public engine::Participant {
         node_(node),
         peers_(std::move(peers)),
         receives_(!peers_.sources.empty()),
+        sources_(ledger),
         buffers_(ledger),
         transport_(channel, ledger, node,
                    {.receives = sizes_.receive_buffers,
@@ -92,6 +95,10 @@ class ArrayExchange final : public engine::Participant {
     send_buffers_ = sends_data ? sizes_.send_buffers : peers_.own_elements > 0 ? 1 : 0;
     buffers_.resize(sizes_.receive_buffers);
     rotate_behind(peers_.sources, channel.rank());
+    std::size_t ranks = 0;
+    for_each_rank(peers_.sources, [&](auto) { ++ranks; });
+    sources_.reserve(ranks);
+    for_each_rank(peers_.sources, [&](auto cells) { sources_.push_back(cells); });
   }
 
   /// Scratch that run() needs. [local]
@@ -124,8 +131,10 @@ class ArrayExchange final : public engine::Participant {
   void handle(const engine::Event& event) override {
     if (event.kind == engine::Event::Kind::credit) {
       credit_ = event.credit;
-      crediting_ =
-          &*std::ranges::lower_bound(peers_.destinations, event.rank, {}, &ArrayPeer::rank);
+      // Its first cell that is not done.
+      crediting_ = &*std::ranges::partition_point(peers_.destinations, [&](const ArrayPeer& peer) {
+        return peer.rank < event.rank || (peer.rank == event.rank && peer.done == peer.elements);
+      });
     } else if (event.kind == engine::Event::Kind::received) {
       receive(event.index);
     }
@@ -142,7 +151,7 @@ class ArrayExchange final : public engine::Participant {
 
  private:
   struct ReceiveBuffer {
-    SequenceCopy::Elements elements;  ///< of its source
+    ArrayRun run;  ///< of its source
     bool busy = false;
   };
 
@@ -158,8 +167,8 @@ class ArrayExchange final : public engine::Participant {
     return static_cast<std::uint64_t>((peer.elements + sizes_.chunk_elements - 1) /
                                       sizes_.chunk_elements);
   }
-  [[nodiscard]] SequenceCopy::Elements next_elements(const ArrayPeer& peer) const {
-    return {peer.grid_rank, peer.done, std::min(sizes_.chunk_elements, peer.elements - peer.done)};
+  [[nodiscard]] ArrayRun next_run(const ArrayPeer& peer) const {
+    return peer.run(peer.done, std::min(sizes_.chunk_elements, peer.elements - peer.done));
   }
   /// Receive buffers that are not in memory shared with the node.
   [[nodiscard]] std::size_t own_receive_buffers() const {
@@ -167,17 +176,19 @@ class ArrayExchange final : public engine::Participant {
   }
   /// Gives receive buffers to the sources in turn.
   void credit_idle_buffers() {
-    for (std::size_t s = 0; s < buffers_.size() && !peers_.sources.empty(); ++s) {
+    for (std::size_t s = 0; s < buffers_.size() && !sources_.empty(); ++s) {
       if (buffers_[s].busy || !transport_.can_receive(s)) continue;
-      if (next_source_ >= peers_.sources.size()) next_source_ = 0;
-      ArrayPeer& source = peers_.sources[next_source_];
-      ReceiveBuffer& buffer = buffers_[s];
-      buffer = {next_elements(source), true};
-      transport_.give(s, source.rank, memory_of(s), copies_.bytes_of(buffer.elements.count), {});
-      source.done += buffer.elements.count;
-      if (source.done == source.elements) {
-        source = peers_.sources.back();
-        peers_.sources.pop_back();
+      if (next_source_ >= sources_.size()) next_source_ = 0;
+      std::span<ArrayPeer>& cells = sources_[next_source_];
+      ArrayPeer& source = cells.front();
+      const ArrayRun run = next_run(source);
+      buffers_[s] = {run, true};
+      transport_.give(s, source.rank, memory_of(s), copies_.bytes_of(run.elements.count), {});
+      source.done += run.elements.count;
+      if (source.done == source.elements) cells = cells.subspan(1);
+      if (cells.empty()) {
+        cells = sources_.back();
+        sources_.pop_back();
       } else {
         ++next_source_;
       }
@@ -191,22 +202,22 @@ class ArrayExchange final : public engine::Participant {
     const bool writes = engine::CreditTransport::is_for_writing(credit_);
     const std::optional<std::size_t> buffer = idle_send();
     if (writes ? !transport_.can_signal() : !buffer) return;
-    const SequenceCopy::Elements elements = next_elements(peer);
+    const ArrayRun run = next_run(peer);
     std::byte* const packed = writes ? transport_.memory_of(peer.rank, credit_)
                                      : send_memory_ + *buffer * sizes_.chunk_bytes();
-    const std::size_t bytes = copies_.bytes_of(elements.count);
-    copies_.pack(elements, packed);
+    const std::size_t bytes = copies_.bytes_of(run.elements.count);
+    copies_.pack(run, packed);
     if (writes)
       transport_.signal(peer.rank, bytes);
     else
       transport_.send(*buffer, peer.rank, packed, bytes);
-    peer.done += elements.count;
+    peer.done += run.elements.count;
     crediting_ = nullptr;
     --credits_to_come_;
   }
   void receive(std::size_t index) {
     ReceiveBuffer& buffer = buffers_[index];
-    copies_.unpack(buffer.elements, memory_of(index));
+    copies_.unpack(buffer.run, memory_of(index));
     buffer.busy = false;
     --chunks_to_come_;
   }
@@ -214,13 +225,14 @@ class ArrayExchange final : public engine::Participant {
   void copy_own() {
     if (peers_.own_elements == 0) return;
     const observe::TraceSpan span(copies_.observer.trace, observe::TraceKind::copy, "own part");
-    const OutgoingPart& outgoing = copies_.outgoing;
-    const IncomingPart& incoming = copies_.incoming;
-    for (std::int64_t first = 0; first < peers_.own_elements; first += sizes_.chunk_elements) {
-      const std::int64_t count = std::min(sizes_.chunk_elements, peers_.own_elements - first);
-      outgoing.copy->pack(outgoing.array, {outgoing.own_rank, first, count}, send_memory_);
-      incoming.copy->unpack(send_memory_, {incoming.own_rank, first, count}, incoming.array);
-      copies_.observer.moved(2 * static_cast<std::uint64_t>(count));
+    for (std::size_t k = 0; k < peers_.own_sent.size(); ++k) {
+      const ArrayPeer& sent = peers_.own_sent[k];
+      for (std::int64_t first = 0; first < sent.elements; first += sizes_.chunk_elements) {
+        const std::int64_t count = std::min(sizes_.chunk_elements, sent.elements - first);
+        copies_.copy_out(sent.run(first, count), send_memory_);
+        copies_.copy_in(peers_.own_received[k].run(first, count), send_memory_);
+        copies_.observer.moved(2 * static_cast<std::uint64_t>(count));
+      }
     }
   }
   [[nodiscard]] std::byte* memory_of(std::size_t buffer) {
@@ -235,8 +247,9 @@ class ArrayExchange final : public engine::Participant {
   ExchangeSizes sizes_;
   ArrayCopies copies_;
   const storage::NodeMemory& node_;
-  ArrayPeers peers_;  ///< sources: that are not credited in full, in no order
+  ArrayPeers peers_;
   bool receives_;
+  Vector<std::span<ArrayPeer>> sources_;  ///< what is not credited in full, by rank in no order
   std::size_t send_buffers_ = 0;
   std::uint64_t credits_to_come_ = 0;  ///< and to be served
   std::uint64_t chunks_to_come_ = 0;

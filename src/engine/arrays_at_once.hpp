@@ -29,32 +29,43 @@ namespace valet::layout {
 /// @param peers  Are put into another order.
 inline void move_at_once(const mpi::Channel& channel, Ledger& ledger, ArrayPeers& peers,
                          const ArrayCopies& copies, std::span<std::byte> scratch, Report& report) {
-  engine::AtOnce messages(channel, ledger, peers.sources.size(), peers.destinations.size());
+  std::size_t source_ranks = 0, destination_ranks = 0;
+  for_each_rank(peers.sources, [&](auto) { ++source_ranks; });
+  for_each_rank(peers.destinations, [&](auto) { ++destination_ranks; });
+  engine::AtOnce messages(channel, ledger, source_ranks, destination_ranks);
   // Sends go to the ranks behind this one in ring order, and those before it are unpacked first.
   rotate_behind(peers.destinations, channel.rank());
   rotate_behind(peers.sources, channel.rank());
   std::ranges::reverse(peers.sources);
   std::byte* packed = scratch.data();
-  for (const ArrayPeer& peer : peers.sources) {
-    messages.receive(peer.rank, packed, copies.bytes_of(peer.elements));
-    packed += copies.bytes_of(peer.elements);
-  }
+  for_each_rank(peers.sources, [&](std::span<ArrayPeer> cells) {
+    std::ranges::reverse(cells);
+    const std::size_t bytes = copies.bytes_of(ArrayPeers::sum_of(cells));
+    messages.receive(cells.front().rank, packed, bytes);
+    packed += bytes;
+  });
   messages.meet();
-  for (const ArrayPeer& peer : peers.destinations) {
-    copies.pack({peer.grid_rank, 0, peer.elements}, packed);
-    messages.send(peer.rank, packed, copies.bytes_of(peer.elements));
-    packed += copies.bytes_of(peer.elements);
-  }
-  if (peers.own_elements > 0) {
-    copies.pack({copies.outgoing.own_rank, 0, peers.own_elements}, packed);
-    copies.unpack({copies.incoming.own_rank, 0, peers.own_elements}, packed);
+  for_each_rank(peers.destinations, [&](std::span<ArrayPeer> cells) {
+    const std::byte* const message = packed;
+    for (const ArrayPeer& peer : cells) {
+      copies.pack(peer.all(), packed);
+      packed += copies.bytes_of(peer.elements);
+    }
+    messages.send(cells.front().rank, message, static_cast<std::size_t>(packed - message));
+  });
+  for (std::size_t k = 0; k < peers.own_sent.size(); ++k) {
+    copies.pack(peers.own_sent[k].all(), packed);
+    copies.unpack(peers.own_received[k].all(), packed);
   }
   packed = scratch.data();
-  for (std::size_t k = 0; k < peers.sources.size(); ++k) {
-    messages.wait_for(k);
-    copies.unpack({peers.sources[k].grid_rank, 0, peers.sources[k].elements}, packed);
-    packed += copies.bytes_of(peers.sources[k].elements);
-  }
+  std::size_t message = 0;
+  for_each_rank(peers.sources, [&](std::span<ArrayPeer> cells) {
+    messages.wait_for(message++);
+    for (const ArrayPeer& peer : cells) {
+      copies.unpack(peer.all(), packed);
+      packed += copies.bytes_of(peer.elements);
+    }
+  });
   messages.wait_for_sends();
   report.messages += messages.messages();
   peers.report_to(report, copies);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace valet {
 namespace {
@@ -62,7 +64,35 @@ Dimension::Dimension(std::int64_t extent, std::int64_t block_size, int ranks, in
            " overflow: one turn through the grid may span 2^60 elements");
 }
 
+Dimension::Dimension(std::vector<std::int64_t> cuts, int number) {
+  const std::string where = in_dimension(number);
+  const std::size_t count = cuts.size();
+  if (count < 2) refuse("one cut more than cells is needed", where, ", at least 2, not ", count);
+  if (cuts[0] != 0) refuse("the cuts", where, " begin with ", cuts[0], "; the first one is 0");
+  for (std::size_t c = 1; c < count; ++c)
+    if (cuts[c] < cuts[c - 1])
+      refuse("cut ", c, where, " is ", cuts[c], ", below the one before it, ", cuts[c - 1],
+             "; give them in ascending order");
+  if (count - 1 > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+    refuse("there are more than 2147483647 cells", where);
+  extent_ = cuts.back();
+  block_size_ = std::max<std::int64_t>(extent_, 1);
+  ranks_ = static_cast<int>(count - 1);
+  cuts_ = std::make_shared<const std::vector<std::int64_t>>(std::move(cuts));
+}
+
+int Dimension::interval_of(std::int64_t global) const noexcept {
+  return static_cast<int>(std::ranges::upper_bound(*cuts_, global) - cuts_->begin()) - 1;
+}
+
+bool Dimension::operator==(const Dimension& other) const noexcept {
+  return extent_ == other.extent_ && block_size_ == other.block_size_ && ranks_ == other.ranks_ &&
+         first_rank_ == other.first_rank_ &&
+         (cuts_ && other.cuts_ ? *cuts_ == *other.cuts_ : cuts_ == other.cuts_);
+}
+
 std::int64_t Dimension::local_extent(int coordinate) const noexcept {
+  if (cuts_) return begin_of(coordinate + 1) - begin_of(coordinate);
   const std::int64_t whole_blocks = extent_ / block_size_;
   const std::int64_t rounds = whole_blocks / ranks_;
   const std::int64_t last_turn = whole_blocks % ranks_;
@@ -83,6 +113,8 @@ std::uint64_t digest_of(const std::optional<BlockCyclic>& array) {
     add(dimension.block_size());
     add(dimension.ranks());
     add(dimension.first_rank());
+    if (dimension.cuts())
+      for (const std::int64_t cut : *dimension.cuts()) add(cut);
   }
   add(static_cast<std::int64_t>(array->rank_order()));
   return digest >> 2U;
@@ -93,26 +125,48 @@ std::uint64_t digest_of(const std::optional<BlockCyclic>& array) {
 BlockCyclic::BlockCyclic(const Extents& extents, const Extents& block_sizes,
                          const Coordinates& grid, IndexOrder rank_order,
                          const Coordinates& first_ranks)
-    : rank_order_(rank_order) {
-  if (rank_order != IndexOrder::row_major && rank_order != IndexOrder::column_major)
-    refuse("rank order ", static_cast<int>(rank_order), " is neither row_major nor column_major");
+    : BlockCyclic(extents.size(), rank_order) {
   check_lengths(extents, block_sizes, grid, first_ranks);
-  dimensions_ = layout::PerDimension<layout::Dimension>::filled(extents.size(), {});
-  elements_ = 1;
   for (std::size_t d = 0; d < dimensions(); ++d) {
     const int first_rank = first_ranks.size() == 0 ? 0 : first_ranks[d];
-    dimensions_[d] =
-        layout::Dimension(extents[d], block_sizes[d], grid[d], first_rank, static_cast<int>(d));
-    if (ranks_ > std::numeric_limits<int>::max() / grid[d])
-      refuse("the grid has more than 2147483647 ranks, first", in_dimension(static_cast<int>(d)));
-    ranks_ *= grid[d];
-    // Zero extents later on do not excuse the product of the others: strides are made of those.
-    if (extents[d] > 0 && elements_ > most_elements / extents[d])
-      refuse("the array has more than 2^60 elements, first", in_dimension(static_cast<int>(d)));
-    elements_ *= std::max<std::int64_t>(extents[d], 1);
+    set(d, {extents[d], block_sizes[d], grid[d], first_rank, static_cast<int>(d)});
   }
-  for (const std::int64_t extent : extents)
-    if (extent == 0) elements_ = 0;
+  count_elements();
+}
+
+BlockCyclic::BlockCyclic(std::size_t dimensions, IndexOrder rank_order)
+    : dimensions_(layout::PerDimension<layout::Dimension>::filled(dimensions, {})),
+      rank_order_(rank_order),
+      elements_(1) {
+  if (rank_order != IndexOrder::row_major && rank_order != IndexOrder::column_major)
+    refuse("rank order ", static_cast<int>(rank_order), " is neither row_major nor column_major");
+}
+
+void BlockCyclic::set(std::size_t d, layout::Dimension dimension) {
+  const std::int64_t extent = dimension.extent();
+  if (ranks_ > std::numeric_limits<int>::max() / dimension.ranks())
+    refuse("the grid has more than 2147483647 ranks, first", in_dimension(static_cast<int>(d)));
+  ranks_ *= dimension.ranks();
+  // Zero extents later on do not excuse the product of the others: strides are made of those.
+  if (extent > 0 && elements_ > most_elements / extent)
+    refuse("the array has more than 2^60 elements, first", in_dimension(static_cast<int>(d)));
+  elements_ *= std::max<std::int64_t>(extent, 1);
+  dimensions_[d] = std::move(dimension);
+}
+
+void BlockCyclic::count_elements() {
+  for (const layout::Dimension& dimension : dimensions_)
+    if (dimension.extent() == 0) elements_ = 0;
+}
+
+BlockCyclic BlockCyclic::cut_at(const layout::PerDimension<std::vector<std::int64_t>>& cuts,
+                                IndexOrder rank_order) {
+  if (cuts.size() == 0) refuse("an array needs 1 to 6 dimensions, not 0");
+  BlockCyclic grid(cuts.size(), rank_order);
+  for (std::size_t d = 0; d < cuts.size(); ++d)
+    grid.set(d, layout::Dimension(cuts[d], static_cast<int>(d)));
+  grid.count_elements();
+  return grid;
 }
 
 BlockCyclic BlockCyclic::block(const Extents& extents, const Coordinates& grid,

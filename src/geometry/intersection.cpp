@@ -4,6 +4,7 @@
 #include "base/diagnose.hpp"
 #include "geometry/aspen.hpp"
 #include "geometry/comparisons.hpp"
+#include "geometry/cut_walk.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -16,12 +17,21 @@ template <class... Parts>
   throw Error(ErrorCode::invalid_argument, invalid(parts...).text);
 }
 
+bool is_cut(const DimensionPair& pair) { return pair.mine.cuts || pair.theirs.cuts; }
+
 /// Times as many coordinates as families from where on these are found by a search.
 constexpr std::int64_t sparse = 8;
 
 /// Families of a coordinate of mine with all of theirs, at most: those of each own block, see
-/// split_block(). Or, what is as good, more than there are coordinates of theirs.
-std::int64_t most_families(const DimensionPair& pair) {
+/// split_block(). Or, what is as good, more than there are coordinates of theirs. Where a dimension
+/// is cut, exactly.
+std::int64_t most_families(const DimensionPair& pair, int coordinate) {
+  if (is_cut(pair)) {
+    std::int64_t families = 0;
+    walk_cuts(pair, coordinate, {0, pair.theirs.ranks},
+              [&families](const IndexFamily&) { ++families; });
+    return families;
+  }
   const std::int64_t pieces = quotient(pair.mine.block, pair.theirs.block);
   const std::int64_t of_each = std::min<std::int64_t>(pair.theirs.ranks, pieces) + 2;
   const std::int64_t blocks = quotient(pair.period, pair.mine.stride) + 1;
@@ -60,6 +70,7 @@ template <class Sink>
 std::int64_t walk(const DimensionPair& pair, int coordinate, const IntersectOptions& options,
                   Sink&& sink) {
   const Peers peers = peers_of(pair, options);
+  if (is_cut(pair)) return walk_cuts(pair, coordinate, peers, sink);
   switch (options.algorithm) {
     case IntersectionAlgorithm::classical:
       return walk_comparing<Comparing::all>(pair, coordinate, peers, sink);
@@ -77,6 +88,13 @@ std::int64_t walk(const DimensionPair& pair, int coordinate, const IntersectOpti
 
 std::atomic<std::uint64_t> aspen_walks = 0;
 
+std::uint64_t bytes_of_families(const DimensionPair& pair, std::uint64_t families) {
+  const auto peers = static_cast<std::uint64_t>(pair.theirs.ranks);
+  if (is_cut(pair) && families * sparse < peers)  // as find_few() has them, twice for a time
+    return families * (sizeof(IndexFamily) + sizeof(PeerFamily) + sizeof(std::int32_t));
+  return families * sizeof(PeerFamily) + (peers + 1) * sizeof(std::int64_t);
+}
+
 void check_intersection(const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
                         const IntersectOptions& options) {
   check_in_grid("rank ", rank, "the layout's", mine.ranks());
@@ -91,9 +109,10 @@ DimensionSide::DimensionSide(const Dimension& dimension)
                                        ? dimension.extent()
                                        : std::min(dimension.block_size(), dimension.extent()),
                                    1)),
-      stride(block * dimension.ranks()),
+      stride(dimension.cuts() ? block : block * dimension.ranks()),
       ranks(dimension.ranks()),
-      first_rank(dimension.first_rank()) {}
+      first_rank(dimension.first_rank()),
+      cuts(dimension.cuts()) {}
 
 DimensionPair::DimensionPair(const Dimension& my_dimension, const Dimension& their_dimension,
                              int number)
@@ -115,7 +134,7 @@ DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair
                                              int coordinate, const IntersectOptions& options)
     : pair_(pair) {
   const Peers peers = peers_of(pair, options);
-  const std::int64_t most = most_families(pair);
+  const std::int64_t most = most_families(pair, coordinate);
   if (most * sparse < peers.end - peers.first) {
     find_few(ledger, coordinate, options, static_cast<std::size_t>(most));
     return;
@@ -235,8 +254,22 @@ std::int64_t Intersection::elements(int peer) const {
 }
 
 int Intersection::next_peer(int from) const {
-  while (from < theirs_.ranks() && elements(from) == 0) ++from;
-  return from;
+  // Ranks that have a coordinate with which nothing is shared are passed over together: all those
+  // with the same slower coordinates.
+  const std::size_t count = theirs_.dimensions();
+  for (int passed = 1; from < theirs_.ranks(); from += passed) {
+    const BlockCyclic::Coordinates at = theirs_.coordinates(from);
+    passed = theirs_.ranks();
+    std::size_t step = 0;
+    for (; step < count; ++step) {
+      const std::size_t d = theirs_.rank_order() == IndexOrder::row_major ? step : count - 1 - step;
+      passed /= theirs_.dimension(d).ranks();
+      if (dimensions_[d].size(at[d]) == 0) break;
+    }
+    if (step == count) return from;
+    passed -= from % passed;
+  }
+  return theirs_.ranks();
 }
 
 }  // namespace valet::layout

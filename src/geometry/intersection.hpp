@@ -29,6 +29,9 @@ struct Peers {
   std::int32_t first, end;
 };
 
+/// Bytes that a DimensionIntersection with all of theirs takes at most, of so many families.
+[[nodiscard]] std::uint64_t bytes_of_families(const DimensionPair& pair, std::uint64_t families);
+
 /// @throws Error invalid_argument, as intersect().
 void check_intersection(const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
                         const IntersectOptions& options);

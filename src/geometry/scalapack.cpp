@@ -50,6 +50,7 @@ BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int g
 ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int leading_dimension) {
   if (layout.dimensions() != 2)
     refuse_descriptor("it describes two dimensions, the layout has ", layout.dimensions());
+  if (layout.is_cut()) refuse_descriptor("it describes equal blocks, but the layout is cut");
   check_leading_dimension(leading_dimension);
   const Dimension& rows = layout.dimension(0);
   const Dimension& columns = layout.dimension(1);

@@ -6,11 +6,8 @@
 #include "mpi/channel.hpp"
 #include "operations/layout/redistribution.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -41,48 +38,6 @@ std::optional<Diagnostic> check_ranks(const GridLayout& layout, const Side& side
                   side.count - 1);
 }
 
-/// Adds hashes of the elements of a part, each seeded with its number in the whole array: the sum
-/// over all ranks does not depend on the layout.
-class ElementSum {
- public:
-  ElementSum(const BlockCyclic& layout, int grid_rank, std::size_t element_bytes,
-             const BlockCyclic::Extents& strides, const void* data)
-      : layout_(layout),
-        place_(layout.coordinates(grid_rank)),
-        element_bytes_(element_bytes),
-        strides_(strides),
-        data_(static_cast<const std::byte*>(data)) {}
-
-  [[nodiscard]] std::uint64_t sum() {
-    sum_ = 0;
-    add(0, 0, 0);
-    return sum_;
-  }
-
- private:
-  /// @param number  Of the first element with these indices in the dimensions before d.
-  /// @param offset  Where it lies, in elements.
-  void add(std::size_t d, std::int64_t number, std::int64_t offset) {
-    if (d == layout_.dimensions()) {
-      sum_ += XXH3_64bits_withSeed(data_ + offset * static_cast<std::int64_t>(element_bytes_),
-                                   element_bytes_, static_cast<std::uint64_t>(number));
-      return;
-    }
-    const layout::Dimension& dimension = layout_.dimension(d);
-    const std::int64_t extent = dimension.local_extent(place_[d]);
-    for (std::int64_t local = 0; local < extent; ++local)
-      add(d + 1, number * dimension.extent() + dimension.global_index(place_[d], local),
-          offset + local * strides_[d]);
-  }
-
-  const BlockCyclic& layout_;
-  BlockCyclic::Coordinates place_;
-  std::size_t element_bytes_;
-  BlockCyclic::Extents strides_;
-  const std::byte* data_;
-  std::uint64_t sum_ = 0;
-};
-
 class ArrayTransfer final : public Transfer {
  public:
   ArrayTransfer(Description description, const SourceArray& source, const TargetArray& target)
@@ -109,8 +64,7 @@ class ArrayTransfer final : public Transfer {
                                  options_);
     });
     verify_ = chosen.verify;
-    own_rank_ = frame_->channel.rank();
-    if (verify_ && puts) sum_ = sum_of_part(*from_, source_);
+    if (verify_) sum_ = move_->sum_of_source();
   }
 
   bool progress() override { return move_->progress(); }
@@ -127,8 +81,7 @@ class ArrayTransfer final : public Transfer {
   /// Compares what was put with what was got, over the whole array. Collective.
   void verify(Report& report) {
     const double start = mpi::now();
-    if (mine().direction == Direction::get) sum_ = 0 - sum_of_part(*to_, target_);
-    std::array<std::uint64_t, 1> difference{sum_};
+    std::array<std::uint64_t, 1> difference{sum_ - move_->sum_of_target()};
     mpi::sum(frame_->channel, difference);
     if (difference[0] != 0)
       throw Error(ErrorCode::corrupted, "what was got of '" + mine().label +
@@ -136,20 +89,6 @@ class ArrayTransfer final : public Transfer {
     report.verified = true;
     report.verify_seconds = mpi::now() - start;
   }
-  template <class Pointer>
-  [[nodiscard]] std::uint64_t sum_of_part(const GridLayout& layout,
-                                          const LocalArray<Pointer>& array) const {
-    std::uint64_t sum = 0;
-    for (std::size_t g = 0; g < layout.ranks.size(); ++g)
-      if (layout.ranks[g] == own_rank_)
-        sum += ElementSum(layout.layout, static_cast<int>(g), mine().element_bytes,
-                          layout::strides_of(layout.layout, static_cast<int>(g), array.order,
-                                             array.strides),
-                          array.data)
-                   .sum();
-    return sum;
-  }
-
   SourceArray source_;
   TargetArray target_;
   std::optional<GridLayout> from_, to_;
@@ -157,8 +96,7 @@ class ArrayTransfer final : public Transfer {
   std::shared_ptr<call::Frame> frame_;
   std::unique_ptr<layout::ArrayMove> move_;
   bool verify_ = false;
-  int own_rank_ = 0;
-  std::uint64_t sum_ = 0;  ///< of what this rank puts, or minus that of what it gets
+  std::uint64_t sum_ = 0;  ///< of what this rank puts
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ void write(Vector<std::int64_t>& words, const BlockCyclic& layout) {
   words.push_back(static_cast<std::int64_t>(layout.rank_order()));
   for (std::size_t d = 0; d < layout.dimensions(); ++d) {
     const layout::Dimension& dimension = layout.dimension(d);
+    const auto* const cuts = dimension.cuts().get();
+    words.push_back(cuts == nullptr ? 0 : static_cast<std::int64_t>(cuts->size()));
+    if (cuts != nullptr) words.insert(words.end(), cuts->begin(), cuts->end());
     words.push_back(dimension.extent());
     words.push_back(dimension.block_size());
     words.push_back(dimension.ranks());
@@ -44,12 +47,16 @@ BlockCyclic read_layout(Reader& reader) {
   const auto rank_order = static_cast<IndexOrder>(reader.next());
   auto extents = BlockCyclic::Extents::filled(count, 0), blocks = extents;
   auto grid = BlockCyclic::Coordinates::filled(count, 0), first_ranks = grid;
+  auto cuts = layout::PerDimension<std::vector<std::int64_t>>::filled(count, {});
   for (std::size_t d = 0; d < count; ++d) {
+    cuts[d].resize(static_cast<std::size_t>(reader.next()));
+    for (std::int64_t& cut : cuts[d]) cut = reader.next();
     extents[d] = reader.next();
     blocks[d] = reader.next();
     grid[d] = reader.next_int();
     first_ranks[d] = reader.next_int();
   }
+  if (!cuts[0].empty()) return BlockCyclic::cut_at(cuts, rank_order);
   return {extents, blocks, grid, rank_order, first_ranks};
 }
 

@@ -228,17 +228,20 @@ template <class Peer>
   return found == peers.end() || found->rank != rank ? nullptr : &*found;
 }
 
-/// How many ranks are in one of these lists or in both, ascending by rank; `own_rank` does not
-/// count.
+/// How many ranks are in one of these lists or in both, ascending by rank, each perhaps several
+/// times; `own_rank` does not count.
 template <class Outgoing, class Incoming>
 [[nodiscard]] std::uint64_t count_neighbours(const Outgoing& outgoing, const Incoming& incoming,
                                              int own_rank) {
   std::uint64_t neighbours = 0;
   auto from = incoming.begin();
-  const auto count = [&](int rank) { neighbours += rank == own_rank ? 0 : 1; };
+  int last = own_rank;
+  const auto count = [&](int rank) {
+    if (rank != own_rank && rank != last) ++neighbours;
+    last = rank;
+  };
   for (const auto& to : outgoing) {
     for (; from != incoming.end() && from->rank < to.rank; ++from) count(from->rank);
-    if (from != incoming.end() && from->rank == to.rank) ++from;
     count(to.rank);
   }
   for (; from != incoming.end(); ++from) count(from->rank);

@@ -54,7 +54,8 @@ plan::State& begun(Plan& plan) {
 }  // namespace
 
 ObjectLayout ObjectLayout::tiles(const BlockCyclic& array, IndexOrder numbering) {
-  if (numbering == IndexOrder::row_major) return {0, array.ranks(), array};
+  // A general grid is refused by the call that gets it.
+  if (numbering == IndexOrder::row_major || array.is_cut()) return {0, array.ranks(), array};
   const std::size_t count = array.dimensions();
   auto extents = BlockCyclic::Extents::filled(count, 0), blocks = extents;
   auto grid = BlockCyclic::Coordinates::filled(count, 0), first_ranks = grid;

@@ -240,6 +240,8 @@ class ObjectPlanner {
 
 std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* name,
                                        std::uint64_t objects, int ranks) {
+  if (layout.tiling && layout.tiling->is_cut())
+    return invalid(name, " is a general grid; give tiles of equal size, or a map to ranks");
   const int over = layout.tiling ? layout.tiling->ranks() : layout.ranks;
   if (over < 0 || over > ranks)
     return invalid(name, " is over ", over, " ranks, but there are ", ranks,

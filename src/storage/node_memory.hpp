@@ -24,7 +24,7 @@ namespace valet::storage {
 
 /// What a call wants of memory shared inside nodes.
 struct NodeWish {
-  /// Takes all of these peers, ascending by rank.
+  /// Takes the ranks of all these peers, ascending.
   template <class To, class From>
   NodeWish(Ledger& ledger, const To& to, const From& from)
       : destinations(ranks_of(ledger, to)), sources(ranks_of(ledger, from)) {}
@@ -53,7 +53,9 @@ struct NodeWish {
   static Vector<int> ranks_of(Ledger& ledger, const Peers& peers) {
     Vector<int> ranks(ledger);
     ranks.reserve(peers.size());
-    for (const auto& mapped : peers) ranks.push_back(mpi::rank_of(mapped));
+    for (const auto& mapped : peers)
+      if (ranks.empty() || ranks.back() != mpi::rank_of(mapped))
+        ranks.push_back(mpi::rank_of(mapped));
     return ranks;
   }
 };

@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// Block-cyclic layouts of arrays of 1 to 6 dimensions: the owner of each element and its local
-/// indices.
+/// Block-cyclic layouts and general grids of arrays of 1 to 6 dimensions: the owner of each element
+/// and its local indices.
 
 #include <valet/dimension.hpp>
 #include <valet/export.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace valet {
 
@@ -24,6 +25,9 @@ enum class IndexOrder {
 ///
 /// A rank here is its number in the grid, 0 to ranks()-1. The code that moves data maps these
 /// numbers to the ranks of a communicator.
+///
+/// cut_at() makes a general grid: every dimension is cut anywhere, and a cell takes the place of a
+/// rank in all that follows. To which rank of a communicator each cell belongs says GridLayout.
 class VALET_EXPORT BlockCyclic {
  public:
   /// Numbers of elements, or the indices of an element, per dimension.
@@ -55,7 +59,21 @@ class VALET_EXPORT BlockCyclic {
   /// Blocks of one element. Errors as the constructor.
   [[nodiscard]] static BlockCyclic cyclic(const Extents& extents, const Coordinates& grid,
                                           IndexOrder rank_order = IndexOrder::row_major);
+  /// A general grid, for valet::redistribute() and valet::intersect(). Local.
+  /// @param cuts        Per dimension, ascending from 0 to the extent: coordinate c of the cells
+  /// has
+  ///                    the indices cuts[c] to cuts[c+1]-1. Equal cuts make cells without elements.
+  /// @param rank_order  How coordinates number the cells.
+  /// @throws Error invalid_argument naming the dimension and the number: not 1 to 6 dimensions,
+  /// less
+  ///         than two cuts, cuts that descend or do not begin with 0, more than most_elements
+  ///         elements, more than 2^31-1 cells.
+  [[nodiscard]] static BlockCyclic cut_at(
+      const layout::PerDimension<std::vector<std::int64_t>>& cuts,
+      IndexOrder rank_order = IndexOrder::row_major);
 
+  /// Whether it is a general grid.
+  [[nodiscard]] bool is_cut() const noexcept { return dimensions_[0].cuts() != nullptr; }
   /// Dimensions of the array, 1 to 6.
   [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_.size(); }
   /// The layout along dimension d, below dimensions().
@@ -71,7 +89,8 @@ class VALET_EXPORT BlockCyclic {
   /// Elements of the global array.
   [[nodiscard]] std::int64_t elements() const noexcept { return elements_; }
 
-  /// Grid coordinates of a rank, 0 to ranks()-1. O(dimensions), as are the functions below.
+  /// Grid coordinates of a rank, 0 to ranks()-1. O(dimensions), as are the functions below; times
+  /// O(log cells) to find the cell of a general grid.
   [[nodiscard]] Coordinates coordinates(int rank) const;
   /// The inverse: the rank at these coordinates, each 0 to its grid size - 1.
   [[nodiscard]] int rank(const Coordinates& coordinates) const noexcept;
@@ -91,6 +110,10 @@ class VALET_EXPORT BlockCyclic {
   [[nodiscard]] bool operator==(const BlockCyclic&) const = default;
 
  private:
+  BlockCyclic(std::size_t dimensions, IndexOrder rank_order);
+  void set(std::size_t d, layout::Dimension dimension);
+  void count_elements();
+
   layout::PerDimension<layout::Dimension> dimensions_;
   IndexOrder rank_order_ = IndexOrder::row_major;
   int ranks_ = 1;

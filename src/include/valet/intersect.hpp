@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What a rank of one block-cyclic layout shares with the ranks of another, for codes that move
-/// their data themselves. Nothing here communicates.
+/// What a rank of one layout shares with the ranks of another, for codes that move their data
+/// themselves. Nothing here communicates.
 
 #include <valet/block_cyclic.hpp>
 #include <valet/dimension.hpp>
@@ -17,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace valet {
 
@@ -25,7 +26,7 @@ namespace valet {
 /// find the same families, after different numbers of operations. Below are those of one dimension
 /// of N indices, for all L coordinates of mine, with blocks of b1, and all R of theirs, with blocks
 /// of b2; a single coordinate has one block, of N. P is the period: lcm(b1 L, b2 R), or N if that
-/// is less.
+/// is less. Where a dimension of a layout is cut, there is one way for all three.
 enum class IntersectionAlgorithm {
   aspen,      ///< own blocks visited and families made: at most 2 ceil(P/b1) + ceil(P/b2)
   falls,      ///< block comparisons: at most R ceil(P/b1) + L ceil(P/b2)
@@ -47,18 +48,21 @@ struct IntersectOptions {
 
 namespace valet::layout {
 
-/// One side of a DimensionPair, as the algorithms see it.
+/// One side of a DimensionPair, as the algorithms see it. A dimension that is cut counts as one
+/// block.
 struct VALET_EXPORT DimensionSide {
   std::int64_t block = 1;       ///< indices of a block, at most the extent
-  std::int64_t stride = 1;      ///< from a coordinate's block to its next: block * ranks
+  std::int64_t stride = 1;      ///< to a coordinate's next block: block * ranks, or block if cut
   std::int32_t ranks = 1;       ///< coordinates
   std::int32_t first_rank = 0;  ///< coordinate that owns index 0
+  /// Of Dimension::cuts(): coordinate c has the indices from cut c to the next.
+  std::shared_ptr<const std::vector<std::int64_t>> cuts = {};
 
   /// Of an empty dimension.
   DimensionSide() = default;
   /// Of a dimension.
   explicit DimensionSide(const Dimension& dimension);
-  /// Where a coordinate's first block begins.
+  /// Where a coordinate's first block begins, unless the dimension is cut.
   [[nodiscard]] std::int64_t start(std::int32_t coordinate) const noexcept {
     const std::int32_t turn = coordinate - first_rank;
     return (turn < 0 ? turn + ranks : turn) * block;
@@ -207,7 +211,8 @@ class VALET_EXPORT DimensionIntersection {
 /// dimensions; where the former are few, 44 bytes and nothing per coordinate. A dimension has at
 /// most as many families as one period has runs of shared indices; at most R + 2 per own block, R
 /// their coordinates; and at most 3 per block of theirs that holds a whole turn of mine. So BLOCK
-/// to CYCLIC and back are O(R), not O(extent).
+/// to CYCLIC and back are O(R), not O(extent). An interval of a dimension that is cut has at most 3
+/// families with each coordinate of theirs.
 class VALET_EXPORT Intersection {
  public:
   /// See intersect().

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Redistribution of arrays between block-cyclic layouts, into a second array or in place.
+/// Redistribution of arrays between block-cyclic layouts and general grids, into a second array;
+/// between block-cyclic layouts also in place.
 
 #include <valet/block_cyclic.hpp>
 #include <valet/export.hpp>
@@ -21,8 +22,17 @@ namespace valet {
 struct GridLayout {
   BlockCyclic layout;  ///< distribution of the array over the grid
   /// Rank g of the grid is rank ranks[g] of the communicator; if empty, rank g. The two grids of a
-  /// redistribution may be equal, overlap or be disjoint.
+  /// redistribution may be equal, overlap or be disjoint. In a general grid cell g belongs to rank
+  /// ranks[g]: a rank may have any number of cells, or none.
   std::vector<int> ranks = {};
+};
+
+/// A cell of a general grid on its rank; members as in LocalArray.
+template <class Pointer>
+struct CellArray {
+  Pointer data = nullptr;             ///< the first element
+  std::size_t bytes = 0;              ///< size of the memory
+  BlockCyclic::Extents strides = {};  ///< empty: contiguous
 };
 
 /// The part of a distributed array on a rank: the element with local indices i, j, ... is
@@ -36,6 +46,10 @@ struct LocalArray {
   /// Elements from one index to the next, per dimension, ascending from the fastest dimension; they
   /// include leading dimensions. Empty: the elements are contiguous. [local]
   BlockCyclic::Extents strides = {};
+  /// In place of `data`, `bytes` and `strides`: one array for each cell of this rank in a general
+  /// grid, ascending by the cells' numbers. Empty: the cells lie one after the other at `data`,
+  /// each contiguous, and `strides` are only for a single cell. [local]
+  std::vector<CellArray<Pointer>> cells = {};
 };
 /// An array to read.
 using SourceArray = LocalArray<const void*>;
@@ -76,28 +90,30 @@ struct LayoutOptions {
 /// @return Counts elements as blocks; `messages` are parts of up to 128 KiB or, if the budgets hold
 ///         everything and no rank sends more than 8 MiB to others, one per neighbour.
 /// @throws Error invalid_argument (layouts of different extents or that differ between ranks, a
-///         grid that is larger than the communicator or has a rank twice, strides that let elements
-///         overlap, arrays that overlap), rank_out_of_range (in a grid), block_size_mismatch
-///         (element_bytes), infeasible (an array is too small; the text gives the required bytes),
-///         inaccessible_memory, budget_too_small (with the required bytes), out_of_memory,
-///         not_initialized, invalid_communicator: the same error on all ranks, and nothing has been
-///         written. mpi_failure: the content of the target is unspecified.
+///         grid that is larger than the communicator or, unless it is general, has a rank twice,
+///         strides that let elements overlap, arrays that overlap), rank_out_of_range (in a grid),
+///         block_size_mismatch (element_bytes), infeasible (an array is too small; the text gives
+///         the required bytes), inaccessible_memory, budget_too_small (with the required bytes),
+///         out_of_memory, not_initialized, invalid_communicator: the same error on all ranks, and
+///         nothing has been written. mpi_failure: the content of the target is unspecified.
 ///
 /// Memory beyond the arrays: budget + 64 KiB + 256*neighbours + 64*P bytes, and nothing per
 /// element. The budget includes the description of the overlaps: per dimension 40 bytes per segment
-/// of one period, and 8 per coordinate of the other grid. Nothing about the layouts is
-/// communicated, and each element crosses the network at most once.
+/// of one period, and 8 per coordinate of the other grid; of a general grid that for each own cell,
+/// 1.5 KiB per cell, and 32 bytes per cell of the other grid that it overlaps. Nothing about the
+/// layouts is communicated, and each element crosses the network at most once.
 VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
                                  const GridLayout& to, std::size_t element_bytes,
                                  const SourceArray& source, const TargetArray& target,
                                  const LayoutOptions& options = {});
 
-/// Moves a distributed array from one layout to another inside the memory that it occupies.
+/// Moves a distributed array from one block-cyclic layout to another inside the memory that it
+/// occupies.
 ///
 /// Collective over `communicator`, including ranks in neither grid; blocking.
 ///
 /// @param communicator   An intracommunicator that contains both grids.
-/// @param from, to       The layouts, of equal extents. [global]
+/// @param from, to       The layouts, of equal extents, none of them cut. [global]
 /// @param element_bytes  Size of an element, at least 1. [global]
 /// @param array          In: this rank's part by `from`. Out: its part by `to`. Must have room for
 ///                       the larger part, and no strides: elements are contiguous, in the same

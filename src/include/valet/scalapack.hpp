@@ -36,8 +36,8 @@ from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
 /// @param layout             A layout of two dimensions.
 /// @param context            BLACS context of a grid of the layout's shape.
 /// @param leading_dimension  Of this rank's column-major local array, in elements.
-/// @throws Error invalid_argument: not two dimensions, an extent or block size over 2^31-1, a
-///         leading dimension below 1.
+/// @throws Error invalid_argument: not two dimensions, a general grid, an extent or block size over
+///         2^31-1, a leading dimension below 1.
 [[nodiscard]] VALET_EXPORT ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context,
                                                             int leading_dimension);
 

@@ -105,20 +105,20 @@ class InPlace : layout::LayoutCall {
       diagnostic = detail::unless_out_of_memory(
           [&] {
             measure();
-            prepare_at_once(intersection_bytes());
+            prepare_at_once(array, intersection_bytes());
           },
           layout::out_of_memory);
     agree(diagnostic, 0, nullptr);
     if (moves_at_once()) return frame.align();
     peers.reset();
-    sent.reset();
-    received.reset();
+    sent = Vector<layout::ArrayCell>(frame.ledger);
+    received = Vector<layout::ArrayCell>(frame.ledger);
     prepare_pages(array);
     make_plan(array);
   }
 
   Report run(const TargetArray& array) {
-    Report report = moves_at_once() ? move_at_once(array.data) : move_pages(array);
+    Report report = moves_at_once() ? move_at_once() : move_pages(array);
     describe(report);
     return report;
   }
@@ -147,6 +147,11 @@ class InPlace : layout::LayoutCall {
 
   std::optional<Diagnostic> check(const TargetArray& array) {
     if (auto diagnostic = check_grids()) return diagnostic;
+    for (const GridSide* const side : {&from, &to})
+      if (side->layout().is_cut())
+        return invalid("the ", side->name,
+                       " layout is a general grid; only block-cyclic ones are moved in place, so "
+                       "move it to a second array by redistribute()");
     if (array.strides.size() > 0)
       return invalid(
           "its array has strides; an array that is moved in place is contiguous before and after, "
@@ -187,12 +192,12 @@ class InPlace : layout::LayoutCall {
   }
 
   /// Where everything fits the budget at once, pages only cost time.
-  void prepare_at_once(std::uint64_t intersections) {
+  void prepare_at_once(const TargetArray& array, std::uint64_t intersections) {
     // Whatever is shared, no more than both parts can leave and arrive.
     if (is_direct_) budget_at_once_ = intersections + elements() * element_bytes;
     mine.at_once = (options.method == Method::automatic || is_direct_) && intersections <= budget_;
     if (mine.at_once)
-      share_parts(budget_ - intersections, std::numeric_limits<std::uint64_t>::max());
+      share_parts(array, array, budget_ - intersections, std::numeric_limits<std::uint64_t>::max());
   }
 
   [[nodiscard]] Diagnostic too_small() const {
@@ -252,14 +257,14 @@ class InPlace : layout::LayoutCall {
         layout::out_of_memory);
   }
 
-  Report move_at_once(void* array) {
+  Report move_at_once() {
     const double start = mpi::now();
     // Elements that change ranks count once more, as they do in pages.
     const auto change = static_cast<std::uint64_t>(peers->elements_sent + peers->elements_received);
     Report report;
     report.neighbours = neighbours();
     frame.exchange("redistribute in place", elements() + change, element_bytes, report, [&] {
-      LayoutCall::move_at_once(array, array, report);
+      LayoutCall::move_at_once(report);
       state_.observer.moved(change);
     });
     report.exchange_seconds = mpi::now() - start;

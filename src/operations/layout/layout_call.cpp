@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 namespace valet::layout {
 namespace {
@@ -25,27 +26,42 @@ std::optional<Diagnostic> check_grid(Ledger& ledger, const GridSide& side, std::
   if (!side.grid.ranks.empty() && side.grid.ranks.size() != needed)
     return invalid(name, " has ", needed, " ranks, but its list names ", side.grid.ranks.size(),
                    "; name one for each, or none");
-  if (needed > ranks)
+  const bool is_cut = side.layout().is_cut();
+  if (needed > ranks && is_cut && side.grid.ranks.empty())
+    return invalid(name, " has ", needed, " cells, the communicator ", ranks,
+                   " ranks; name the rank of each cell");
+  if (needed > ranks && !is_cut)
     return invalid(name, " has ", needed, " ranks, the communicator ", ranks,
                    "; take a smaller grid or more ranks");
-  Array<std::uint8_t> seen(ledger, side.grid.ranks.empty() ? 0 : ranks);
+  Array<std::uint8_t> seen(ledger, side.grid.ranks.empty() || is_cut ? 0 : ranks);
   std::ranges::fill(seen, std::uint8_t{0});
   for (std::size_t g = 0; g < side.grid.ranks.size(); ++g) {
     const int rank = side.grid.ranks[g];
-    const std::string entry =
-        name + " names rank " + std::to_string(rank) + " as its number " + std::to_string(g) + ", ";
+    const auto entry = [&] {
+      return name + " names rank " + std::to_string(rank) + " as its number " + std::to_string(g) +
+             ", ";
+    };
     if (rank < 0 || static_cast<std::size_t>(rank) >= ranks)
-      return diagnose(ErrorCode::rank_out_of_range, entry, "but the communicator has ranks 0 to ",
+      return diagnose(ErrorCode::rank_out_of_range, entry(), "but the communicator has ranks 0 to ",
                       ranks - 1);
+    if (is_cut) continue;
     std::uint8_t& taken = seen[static_cast<std::size_t>(rank)];
-    if (taken != 0) return invalid(entry, "which it names twice; a rank has one place in a grid");
+    if (taken != 0) return invalid(entry(), "which it names twice; a rank has one place in a grid");
     taken = 1;
   }
   return std::nullopt;
 }
 
-/// Strides of an array without gaps.
-BlockCyclic::Extents contiguous_strides(const BlockCyclic::Extents& extents, IndexOrder order) {
+std::int64_t product_of(const BlockCyclic::Extents& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) product *= extent;
+  return product;
+}
+
+/// The strides that are given, or those of an array without gaps.
+BlockCyclic::Extents strides_of(const BlockCyclic::Extents& given,
+                                const BlockCyclic::Extents& extents, IndexOrder order) {
+  if (given.size() > 0) return given;
   BlockCyclic::Extents strides = extents;
   std::int64_t stride = 1;
   for (std::size_t step = 0; step < extents.size(); ++step) {
@@ -87,21 +103,19 @@ std::uint64_t digest_of(const GridLayout& grid) {
 
 }  // namespace
 
-BlockCyclic::Extents strides_of(const BlockCyclic& layout, int grid_rank, IndexOrder order,
-                                const BlockCyclic::Extents& given) {
-  return given.size() == 0 ? contiguous_strides(layout.local_extents(grid_rank), order) : given;
-}
-
 GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
-    : name(side), grid(chosen) {
+    : name(side), grid(chosen), rank_(rank) {
+  const auto take = [this](int cell) {
+    if (cells++ == 0) grid_rank = cell;
+    elements_ += layout().local_elements(cell);
+  };
   if (grid.ranks.empty()) {
-    if (rank < layout().ranks()) grid_rank = rank;
-  } else {
-    const auto found = std::ranges::find(grid.ranks, rank);
-    if (found != grid.ranks.end() && found - grid.ranks.begin() < layout().ranks())
-      grid_rank = static_cast<int>(found - grid.ranks.begin());
+    if (rank < layout().ranks()) take(rank);
+    return;
   }
-  if (grid_rank != outside) elements_ = layout().local_elements(grid_rank);
+  const std::size_t count = std::min(grid.ranks.size(), static_cast<std::size_t>(layout().ranks()));
+  for (std::size_t g = 0; g < count && (cells == 0 || layout().is_cut()); ++g)
+    if (grid.ranks[g] == rank) take(static_cast<int>(g));
 }
 
 LayoutCall::LayoutCall(call::Frame& whole, const char* name, const GridLayout& source,
@@ -111,7 +125,9 @@ LayoutCall::LayoutCall(call::Frame& whole, const char* name, const GridLayout& s
       from("source", source, channel.rank()),
       to("target", target, channel.rank()),
       element_bytes(bytes),
-      options(chosen) {
+      options(chosen),
+      sent(whole.ledger),
+      received(whole.ledger) {
   options.budget_bytes = detail::bounded_budget(options.budget_bytes);
   frame.caption = {name, element_bytes, options.budget_bytes};
 }
@@ -137,34 +153,59 @@ std::optional<Diagnostic> LayoutCall::check_grids() const {
 template <class Pointer>
 std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
                                                   const LocalArray<Pointer>& array) const {
-  if (side.grid_rank == outside) return std::nullopt;
+  if (side.cells == 0) return std::nullopt;
   side.order = array.order;
   const std::string name = std::string("its ") + side.name + " array";
   if (array.order != IndexOrder::row_major && array.order != IndexOrder::column_major)
     return invalid(name, " has index order ", static_cast<int>(array.order),
                    "; give row_major or column_major");
-  const BlockCyclic::Extents extents = side.layout().local_extents(side.grid_rank);
-  BlockCyclic::Extents& strides = side.strides;
-  strides = strides_of(side.layout(), side.grid_rank, array.order, array.strides);
+  const CellArray<Pointer> whole{array.data, array.bytes, array.strides};
+  if (array.cells.empty() && side.cells == 1)
+    return check_part(name, side.layout().local_extents(side.grid_rank), whole, array.order);
+  if (array.cells.empty() && array.strides.size() > 0)
+    return invalid(name, " has strides, but ", side.cells,
+                   " cells; give each cell an array of its own, in LocalArray::cells");
+  if (array.cells.empty()) return check_part(name, {side.elements()}, whole, array.order);
+  if (array.cells.size() != side.cells)
+    return invalid(name, " has ", array.cells.size(), " arrays for ", side.cells,
+                   " cells; give one for each, ascending by their numbers in the grid");
+  std::optional<Diagnostic> wrong;
+  std::size_t next = 0;
+  side.for_each_cell([&](int cell) {
+    const CellArray<Pointer>& part = array.cells[next++];
+    if (!wrong)
+      wrong = check_part(name + " of cell " + std::to_string(cell),
+                         side.layout().local_extents(cell), part, array.order);
+  });
+  return wrong;
+}
+
+template <class Pointer>
+std::optional<Diagnostic> LayoutCall::check_part(const std::string& name,
+                                                 const BlockCyclic::Extents& extents,
+                                                 const CellArray<Pointer>& part,
+                                                 IndexOrder order) const {
+  const BlockCyclic::Extents strides = strides_of(part.strides, extents, order);
   if (strides.size() != extents.size())
     return invalid(name, " has ", strides.size(), " strides for ", extents.size(),
                    " dimensions; give one for each, or none");
-  if (side.elements() == 0) return std::nullopt;
+  const std::int64_t elements = product_of(extents);
+  if (elements == 0) return std::nullopt;
   std::int64_t filled = 1;
   if (auto diagnostic =
-          check_strides(name, extents, strides, array.order,
+          check_strides(name, extents, strides, order,
                         static_cast<std::int64_t>(detail::most_bytes / element_bytes), filled))
     return diagnostic;
-  if (array.bytes > detail::most_bytes)
-    return invalid(name, " has ", array.bytes, " bytes, more than ", detail::most_bytes_text,
+  if (part.bytes > detail::most_bytes)
+    return invalid(name, " has ", part.bytes, " bytes, more than ", detail::most_bytes_text,
                    "; give its size in bytes");
   const std::uint64_t needed = static_cast<std::uint64_t>(filled) * element_bytes;
-  if (needed > array.bytes)
-    return diagnose(ErrorCode::infeasible, name, " has ", array.bytes, " bytes; the ",
+  if (needed > part.bytes)
+    return diagnose(ErrorCode::infeasible, name, " has ", part.bytes, " bytes; the ",
                     shape_text(extents), " elements of its part need ", needed);
-  if (array.data == nullptr)
-    return diagnose(ErrorCode::inaccessible_memory, name, " is a null pointer for ",
-                    side.elements(), " elements; allocate it first");
+  if (part.data == nullptr)
+    return diagnose(ErrorCode::inaccessible_memory, name, " is a null pointer for ", elements,
+                    " elements; allocate it first");
   return std::nullopt;
 }
 
@@ -210,49 +251,72 @@ void LayoutCall::describe(Report& report) const {
                              static_cast<std::uint64_t>(channel.size()), frame.traces());
 }
 
-void LayoutCall::share_parts(std::uint64_t rest, std::uint64_t most_leaving) {
+template <class Pointer>
+Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const GridSide& other,
+                                         const LocalArray<Pointer>& array) const {
+  Vector<ArrayCell> found(frame.ledger);
+  found.reserve(side.cells);
+  std::size_t next = 0;
+  std::int64_t before = 0;  // elements of cells that lie one after the other
+  side.for_each_cell([&](int cell) {
+    const BlockCyclic::Extents extents = side.layout().local_extents(cell);
+    CellArray<Pointer> part{array.data, array.bytes, array.strides};
+    if (!array.cells.empty()) part = array.cells[next++];
+    const std::int64_t elements = product_of(extents);
+    if (elements == 0) return;
+    ArrayCell& entry = found.emplace_back(
+        ArrayCell{cell, Intersection(frame.ledger, side.layout(), cell, other.layout()),
+                  strides_of(part.strides, extents, array.order), nullptr, nullptr});
+    const std::size_t offset = static_cast<std::size_t>(before) * element_bytes;
+    entry.data = static_cast<const std::byte*>(part.data) + offset;
+    if constexpr (std::is_same_v<Pointer, void*>)
+      entry.room = static_cast<std::byte*>(part.data) + offset;
+    if (array.cells.empty()) before += elements;
+  });
+  return found;
+}
+
+template <class Source>
+void LayoutCall::share_parts(const LocalArray<Source>& source, const TargetArray& target,
+                             std::uint64_t rest, std::uint64_t most_leaving) {
   frame.memory->limit(static_cast<std::size_t>(rest));
-  Ledger& ledger = frame.ledger;
-  if (from.elements() > 0) sent.emplace(ledger, from.layout(), from.grid_rank, to.layout());
-  if (to.elements() > 0) received.emplace(ledger, to.layout(), to.grid_rank, from.layout());
-  peers.emplace(ledger, channel.rank(), sent ? &*sent : nullptr, to.grid,
-                received ? &*received : nullptr, from.grid);
+  sent = find_cells(from, to, source);
+  received = find_cells(to, from, target);
+  peers.emplace(frame.ledger, channel.rank(), sent, to.grid, received, from.grid);
   const std::uint64_t bytes = bytes_at_once(*peers, element_bytes);
   mine.at_once = bytes <= rest &&
                  static_cast<std::uint64_t>(peers->elements_sent) * element_bytes <= most_leaving;
   if (mine.at_once) frame.memory->take_scratch(static_cast<std::size_t>(bytes));
 }
 
-OutgoingPart LayoutCall::outgoing(const void* array) {
-  if (!sent) return {};
-  pack_.emplace(*sent, ArrayShape{from.strides, element_bytes}, *(*all)->target_order);
-  return {to.grid_rank, &*pack_, static_cast<const std::byte*>(array)};
-}
+template void LayoutCall::share_parts(const SourceArray&, const TargetArray&, std::uint64_t,
+                                      std::uint64_t);
+template void LayoutCall::share_parts(const TargetArray&, const TargetArray&, std::uint64_t,
+                                      std::uint64_t);
 
-IncomingPart LayoutCall::incoming(void* array) {
-  if (!received) return {};
-  unpack_.emplace(*received, ArrayShape{to.strides, element_bytes}, *(*all)->target_order);
-  return {from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
-}
-
-void LayoutCall::move_at_once(const void* source, void* target, Report& report) {
-  const ArrayCopies copies(channel, element_bytes, outgoing(source), incoming(target));
+void LayoutCall::move_at_once(Report& report) {
   frame.memory->use_scratch([&](std::span<std::byte> scratch) {
-    layout::move_at_once(channel, frame.ledger, *peers, copies, scratch, report);
+    layout::move_at_once(channel, frame.ledger, *peers, copies(), scratch, report);
   });
 }
 
 std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const GridSide& theirs) {
-  if (mine.grid_rank == outside) return 0;
-  const BlockCyclic::Coordinates grid_coordinates = mine.layout().coordinates(mine.grid_rank);
+  const bool is_cut = mine.layout().is_cut() || theirs.layout().is_cut();
   std::uint64_t bytes = 0;
-  for (std::size_t d = 0; d < theirs.layout().dimensions(); ++d) {
-    const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
-                             static_cast<int>(d));
-    bytes +=
-        intersect(pair, grid_coordinates[d], {}).families * sizeof(DimensionIntersection::Family) +
-        (static_cast<std::uint64_t>(pair.theirs.ranks) + 1) * sizeof(std::int64_t);
-  }
+  mine.for_each_cell([&](int cell) {
+    if (mine.layout().is_cut()) bytes += sizeof(ArrayCell);
+    if (is_cut && mine.layout().local_elements(cell) == 0) return;
+    const BlockCyclic::Coordinates grid_coordinates = mine.layout().coordinates(cell);
+    std::uint64_t overlapping = 1;  // cells of theirs, at most
+    for (std::size_t d = 0; d < theirs.layout().dimensions(); ++d) {
+      const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
+                               static_cast<int>(d));
+      const std::uint64_t families = intersect(pair, grid_coordinates[d], {}).families;
+      bytes += bytes_of_families(pair, families);
+      overlapping *= std::min(families, static_cast<std::uint64_t>(pair.theirs.ranks));
+    }
+    if (is_cut) bytes += overlapping * sizeof(ArrayPeer);
+  });
   return bytes;
 }
 

@@ -12,13 +12,13 @@
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "storage/node_memory.hpp"
-#include "storage/sequence_copy.hpp"
 #include <valet/redistribute.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace valet::layout {
 
@@ -29,9 +29,9 @@ constexpr int outside = -1;
 struct GridSide {
   const char* name;  ///< for error texts
   const GridLayout& grid;
-  int grid_rank = outside;
-  BlockCyclic::Extents strides = {};  ///< of the array; set by check_array(), as the order is
-  std::optional<IndexOrder> order = {};
+  int grid_rank = outside;               ///< the first one, of a general grid
+  std::size_t cells = 0;                 ///< of this rank; in a block-cyclic grid at most one
+  std::optional<IndexOrder> order = {};  ///< of the array; set by check_array()
 
   GridSide(const char* side, const GridLayout& chosen, int rank);
 
@@ -41,8 +41,19 @@ struct GridSide {
   }
   /// Elements of this rank; none outside of the grid.
   [[nodiscard]] std::int64_t elements() const { return elements_; }
+  /// Calls action(rank in the grid) for the cells of this rank, ascending.
+  template <class Action>
+  void for_each_cell(Action&& action) const {
+    std::size_t left = cells;
+    for (int g = grid_rank; left > 0; ++g) {
+      if (communicator_rank(g) != rank_) continue;
+      action(g);
+      --left;
+    }
+  }
 
  private:
+  int rank_;
   std::int64_t elements_ = 0;
 };
 
@@ -71,6 +82,12 @@ struct LayoutCall {
   template <class Pointer>
   [[nodiscard]] std::optional<Diagnostic> check_array(GridSide& side,
                                                       const LocalArray<Pointer>& array) const;
+  /// The same for its elements, or those of a cell.
+  template <class Pointer>
+  [[nodiscard]] std::optional<Diagnostic> check_part(const std::string& name,
+                                                     const BlockCyclic::Extents& extents,
+                                                     const CellArray<Pointer>& part,
+                                                     IndexOrder order) const;
   /// Bytes that tell what is shared, found without taking them. [local]
   [[nodiscard]] std::uint64_t intersection_bytes() const {
     return bytes_of_intersection(from, to) + bytes_of_intersection(to, from);
@@ -80,7 +97,9 @@ struct LayoutCall {
   /// Finds what is shared, for which there is `rest` of the budget, and whether everything may move
   /// at once; takes scratch for that. Local. @throws std::bad_alloc.
   /// @param most_leaving  Bytes that may leave a rank at once.
-  void share_parts(std::uint64_t rest, std::uint64_t most_leaving);
+  template <class Source>
+  void share_parts(const LocalArray<Source>& source, const TargetArray& target, std::uint64_t rest,
+                   std::uint64_t most_leaving);
   /// Either all ranks come back, having given the same layouts and numbers, or all throw.
   /// Collective: one reduction.
   /// @param wrong   What this rank has found wrong.
@@ -94,10 +113,12 @@ struct LayoutCall {
     return mpi::count_neighbours(peers->destinations, peers->sources, channel.rank());
   }
   /// The arrays as the exchange sees them, once all ranks have agreed on the order of the target.
-  [[nodiscard]] OutgoingPart outgoing(const void* array);
-  [[nodiscard]] IncomingPart incoming(void* array);
+  [[nodiscard]] ArrayCopies copies() const {
+    return {channel, element_bytes, sent, received,
+            (*all)->target_order.value_or(IndexOrder::row_major)};
+  }
   /// Moves everything at once, in the scratch that share_parts() has taken. Collective.
-  void move_at_once(const void* source, void* target, Report& report);
+  void move_at_once(Report& report);
 
   /// What is the same in both reports.
   void describe(Report& report) const;
@@ -110,10 +131,12 @@ struct LayoutCall {
   LayoutSizes mine;                             ///< of this rank
   std::optional<mpi::Agreed<LayoutSizes>> all;  ///< once agreed upon
   std::optional<ArrayPeers> peers;              ///< by share_parts()
-  std::optional<Intersection> sent, received;   ///< likewise; none without elements
+  Vector<ArrayCell> sent, received;             ///< likewise; those that have elements
 
  private:
-  std::optional<SequenceCopy> pack_, unpack_;
+  template <class Pointer>
+  [[nodiscard]] Vector<ArrayCell> find_cells(const GridSide& side, const GridSide& other,
+                                             const LocalArray<Pointer>& array) const;
 };
 
 /// The text of the error that there is no memory for buffers.

@@ -4,6 +4,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
+#include "operations/layout/element_sum.hpp"
 #include "operations/layout/layout_call.hpp"
 #include "operations/layout/redistribution.hpp"
 #include "schedule/stream_sizes.hpp"
@@ -29,18 +30,17 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
   void prepare(const SourceArray& source, const TargetArray& target) {
     const observe::TraceSpan span(frame.observer->trace, observe::TraceKind::stage, "plan");
     std::optional<Diagnostic> diagnostic = check(source, target);
-    if (!diagnostic) diagnostic = intersect();
+    if (!diagnostic) diagnostic = intersect(source, target);
     agree(diagnostic, enough_, wish_ ? &*wish_ : nullptr);
     frame.align();
   }
 
   /// Begins to move. Collective.
-  void begin(const SourceArray& source, const TargetArray& target) {
-    source_ = source.data;
-    target_ = target.data;
+  void begin() {
     report_.neighbours = neighbours();
     if (!(*all)->at_once) begin_chunks();
   }
+  void planned(double seconds) { report_.plan_seconds = seconds; }
   bool progress() override {
     bool is_done = true;
     if (exchange_) step([&](std::span<std::byte>) { is_done = exchange_->progress(); });
@@ -52,35 +52,59 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
       if (exchange_)
         step([&](std::span<std::byte>) { exchange_->finish(report_); });
       else
-        move_at_once(source_, target_, report_);
+        move_at_once(report_);
     });
     describe(report_);
     report_.exchange_seconds = mpi::now() - start;
     return std::move(report_);
   }
-  Report run(const SourceArray& source, const TargetArray& target) {
-    begin(source, target);
+  [[nodiscard]] std::uint64_t sum_of_source() const override { return sum_of(from, sent); }
+  [[nodiscard]] std::uint64_t sum_of_target() const override { return sum_of(to, received); }
+  Report run(const SourceArray& /*source*/, const TargetArray& /*target*/) {
+    begin();
     return finish();
   }
 
  private:
+  [[nodiscard]] std::uint64_t sum_of(const layout::GridSide& side,
+                                     const Vector<layout::ArrayCell>& cells) const {
+    std::uint64_t sum = 0;
+    for (const layout::ArrayCell& cell : cells)
+      sum += layout::ElementSum(side.layout(), cell, element_bytes).sum();
+    return sum;
+  }
   std::optional<Diagnostic> check(const SourceArray& source, const TargetArray& target) {
     if (auto diagnostic = check_grids()) return diagnostic;
     if (auto diagnostic = check_array(from, source)) return diagnostic;
     if (auto diagnostic = check_array(to, target)) return diagnostic;
-    if (from.elements() == 0 || to.elements() == 0) return std::nullopt;
-    const auto* const read = static_cast<const std::byte*>(source.data);
-    const auto* const written = static_cast<const std::byte*>(target.data);
-    const std::less<> before;
-    if (before(read, written + target.bytes) && before(written, read + source.bytes))
+    if (from.elements() > 0 && to.elements() > 0 && overlap(source, target))
       return invalid(
           "its source and target arrays overlap; move within one array by redistribute_in_place()");
     return std::nullopt;
   }
 
+  /// Calls meets(data, bytes) for the memory of an array. @return Whether it has returned true.
+  template <class Pointer, class Meets>
+  static bool any_memory(const LocalArray<Pointer>& array, Meets&& meets) {
+    if (array.cells.empty()) return meets(array.data, array.bytes);
+    return std::ranges::any_of(array.cells, [&](const CellArray<Pointer>& cell) {
+      return cell.bytes > 0 && meets(cell.data, cell.bytes);
+    });
+  }
+  static bool overlap(const SourceArray& source, const TargetArray& target) {
+    return any_memory(source, [&](const void* data, std::size_t bytes) {
+      const auto* const read = static_cast<const std::byte*>(data);
+      return any_memory(target, [&](void* room, std::size_t room_bytes) {
+        const auto* const written = static_cast<const std::byte*>(room);
+        const std::less<> before;
+        return before(read, written + room_bytes) && before(written, read + bytes);
+      });
+    });
+  }
+
   /// Finds what is shared, within the budget, the largest chunk that the rest allows, and whether
   /// everything can move at once.
-  std::optional<Diagnostic> intersect() {
+  std::optional<Diagnostic> intersect(const SourceArray& source, const TargetArray& target) {
     intersection_bytes_ = intersection_bytes();
     const bool takes_part = from.elements() > 0 || to.elements() > 0;
     enough_ = intersection_bytes_ + (takes_part ? 2 * element_bytes : 0);
@@ -91,7 +115,7 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
                       mpi::at_least_enough);
     return detail::unless_out_of_memory(
         [&] {
-          share_parts(rest(), schedule::most_bytes_at_once);
+          share_parts(source, target, rest(), schedule::most_bytes_at_once);
           if (takes_part) mine.unit = layout::choose_chunk_elements(rest(), element_bytes);
           wish_.emplace(node_wish(sizes(mine)));
         },
@@ -131,12 +155,11 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
 
   void begin_chunks() {
     frame.memory->share(node_wish(sizes(**all)));
-    const layout::ArrayCopies copies(channel, element_bytes, outgoing(source_), incoming(target_));
     mpi::agree(channel, detail::unless_out_of_memory(
                             [&] {
                               exchange_ = std::make_unique<layout::ArrayExchange>(
                                   channel, frame.ledger, sizes_beside_node(), *std::move(peers),
-                                  copies, frame.memory->node());
+                                  copies(), frame.memory->node());
                               frame.memory->take_scratch(exchange_->scratch_bytes());
                             },
                             layout::out_of_memory));
@@ -159,8 +182,6 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
   std::optional<storage::NodeWish> wish_;  ///< before the chunk is agreed upon
   observe::ProgressMeter meter_;
   Report report_;
-  const void* source_ = nullptr;
-  void* target_ = nullptr;
   std::unique_ptr<layout::ArrayExchange> exchange_;  ///< where not all moves at once
 };
 
@@ -172,9 +193,11 @@ std::unique_ptr<layout::ArrayMove> layout::begin_move(const std::shared_ptr<call
                                                       const SourceArray& source,
                                                       const TargetArray& target,
                                                       const LayoutOptions& options) {
+  const double start = mpi::now();
   auto move = std::make_unique<Redistribution>(frame, from, to, element_bytes, options);
   move->prepare(source, target);
-  move->begin(source, target);
+  move->begin();
+  move->planned(mpi::now() - start);
   return move;
 }
 

@@ -7,13 +7,10 @@
 #include <valet/redistribute.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace valet::layout {
-
-/// Elements from an index to the next in the part of a rank of the grid: as given, or without gaps.
-[[nodiscard]] BlockCyclic::Extents strides_of(const BlockCyclic& layout, int grid_rank,
-                                              IndexOrder order, const BlockCyclic::Extents& given);
 
 class ArrayMove {
  public:
@@ -26,6 +23,11 @@ class ArrayMove {
   virtual bool progress() = 0;
   /// Ends it. Collective.
   virtual Report finish() = 0;
+
+  /// Hashes of the elements of this rank's part, before and afterwards. Their sum over all ranks
+  /// says whether something is lost, whatever the layouts are. Local.
+  [[nodiscard]] virtual std::uint64_t sum_of_source() const = 0;
+  [[nodiscard]] virtual std::uint64_t sum_of_target() const = 0;
 };
 
 /// Checks, agrees, and begins to move. Collective. @throws Error as redistribute(), on all ranks
