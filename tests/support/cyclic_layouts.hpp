@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace valet::test {
 
@@ -29,6 +30,21 @@ void for_every_element(const BlockCyclic::Extents& extents, IndexOrder order, Vi
     }
     if (step == extents.size()) return;
   }
+}
+
+/// A general grid of an array, some of its cells without elements.
+template <class Pick>
+BlockCyclic random_cuts(const BlockCyclic::Extents& extents, std::int64_t most_cells,
+                        IndexOrder order, Pick&& pick) {
+  auto cuts =
+      layout::PerDimension<std::vector<std::int64_t>>::filled(extents.size(), {std::int64_t{0}});
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    for (std::int64_t more = pick(1, most_cells); more > 1; --more)
+      cuts[d].push_back(pick(0, extents[d]));
+    cuts[d].push_back(extents[d]);
+    std::sort(cuts[d].begin(), cuts[d].end());
+  }
+  return BlockCyclic::cut_at(cuts, order);
 }
 
 /// A pair of random layouts of one array of 1 to 6 dimensions.
@@ -60,6 +76,14 @@ class RandomLayouts {
       if (pick(0, 1) == 0) first[d] = static_cast<int>(pick(0, grid[d] - 1));
     }
     return {extents_, blocks, grid, order(), first};
+  }
+
+  /// The same, or a general grid.
+  BlockCyclic any_layout() {
+    if (pick(0, 1) == 0) return layout();
+    const std::int64_t most_cells = std::array{20, 7, 4, 3, 2, 2}[extents_.size() - 1];
+    return random_cuts(extents_, most_cells, order(),
+                       [this](std::int64_t least, std::int64_t most) { return pick(least, most); });
   }
 
   IndexOrder order() { return pick(0, 1) == 0 ? IndexOrder::row_major : IndexOrder::column_major; }

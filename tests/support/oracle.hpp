@@ -170,9 +170,13 @@ inline Numbers numbers_of(const GridLayout& grid, IndexOrder memory, int ranks) 
     for (std::size_t d = 0; d < dimensions; ++d) {
       const layout::Dimension& dim = layout.dimension(d);
       number = number * dim.extent() + index[d];
-      place[d] = static_cast<int>((dim.first_rank() + index[d] / dim.block_size()) % dim.ranks());
+      if (dim.cuts())
+        while ((*dim.cuts())[static_cast<std::size_t>(place[d]) + 1] <= index[d]) ++place[d];
+      else
+        place[d] = static_cast<int>((dim.first_rank() + index[d] / dim.block_size()) % dim.ranks());
     }
     const int rank = layout.rank(place);
+    // Of a rank with several cells these alternate.
     row_of(numbers, grid.ranks.empty() ? rank : row_of(grid.ranks, rank))
         .push_back(static_cast<std::uint64_t>(number));
     for (std::size_t step = 0; step < dimensions; ++step) {
