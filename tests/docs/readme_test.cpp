@@ -248,6 +248,35 @@ TEST(Readme, HandsAMatrixToOtherRanks) {
         wrong += b[i * extents[1] + j] != static_cast<double>(global[0] * n + global[1]);
       }
   }
+
+  std::vector<std::vector<double>> own_cells;
+  const std::array<int, 6> owners{6, 4, 4, 5, 6, 6};
+  const std::array<std::int64_t, 3> rows{0, 100, n};
+  const std::array<std::int64_t, 4> columns{0, 50, 250, n};
+  const auto for_own_cells = [&](auto&& action) {
+    for (std::size_t g = 0; g < 6; ++g)
+      if (owners[g] == rank())
+        action(rows[g / 3], rows[g / 3 + 1], columns[g % 3], columns[g % 3 + 1]);
+  };
+  for_own_cells([&](auto top, auto bottom, auto left, auto right) {
+    own_cells.emplace_back(static_cast<std::size_t>((bottom - top) * (right - left)));
+  });
+  // 2 x 3 cells, numbered row by row: rank 6 has cells 0, 4 and 5, rank 4 has 1 and 2, rank 5 has
+  // 3.
+  const GridLayout cells{BlockCyclic::cut_at({{0, 100, n}, {0, 50, 250, n}}), {6, 4, 4, 5, 6, 6}};
+  valet::TargetArray target;
+  for (std::vector<double>& cell : own_cells)  // an array for each cell of this rank
+    target.cells.push_back({.data = cell.data(), .bytes = cell.size() * sizeof(double)});
+  valet::redistribute(comm, used, cells, sizeof(double), {.data = b, .bytes = b_bytes}, target);
+
+  std::size_t own = 0;
+  for_own_cells([&](auto top, auto bottom, auto left, auto right) {
+    std::size_t next = 0;
+    for (std::int64_t i = top; i < bottom; ++i)
+      for (std::int64_t j = left; j < right; ++j)
+        wrong += own_cells[own][next++] != static_cast<double>(i * n + j);
+    ++own;
+  });
   EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
 }
 

@@ -100,7 +100,7 @@ struct LayoutOptions {
 /// Memory beyond the arrays: budget + 64 KiB + 256*neighbours + 64*P bytes, and nothing per
 /// element. The budget includes the description of the overlaps: per dimension 40 bytes per segment
 /// of one period, and 8 per coordinate of the other grid; of a general grid that for each own cell,
-/// 1.5 KiB per cell, and 32 bytes per cell of the other grid that it overlaps. Nothing about the
+/// 1600 bytes per cell, and 32 bytes per cell of the other grid that it overlaps. Nothing about the
 /// layouts is communicated, and each element crosses the network at most once.
 VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
                                  const GridLayout& to, std::size_t element_bytes,
