@@ -292,11 +292,16 @@ Case layout_case(Part& before, Part& after, const GridLayout& from, const GridLa
 
 TEST(RefusedAllocation, EndsARedistributionOnAllRanks) {
   const GridLayout from{BlockCyclic({150, 130}, {64, 64}, {size(), 1}), {}};
-  const GridLayout to{BlockCyclic({150, 130}, {30, 50}, {1, size()}), {}};
-  Part before(from, 8, IndexOrder::column_major), after(to, 8, IndexOrder::column_major);
-  for (const std::size_t budget : {std::size_t{64} << 10, std::size_t{4} << 20})
-    survives_all(layout_case(before, after, from, to, {.budget_bytes = budget}),
-                 "budget " + std::to_string(budget));
+  std::vector<std::int64_t> cuts{0, 7};
+  for (int r = 2; r <= size(); ++r) cuts.push_back(7 + 20 * r);
+  cuts.back() = 130;
+  for (const GridLayout& to : {GridLayout{BlockCyclic({150, 130}, {30, 50}, {1, size()}), {}},
+                               GridLayout{BlockCyclic::cut_at({{0, 150}, cuts})}}) {
+    Part before(from, 8, IndexOrder::column_major), after(to, 8, IndexOrder::column_major);
+    for (const std::size_t budget : {std::size_t{64} << 10, std::size_t{4} << 20})
+      survives_all(layout_case(before, after, from, to, {.budget_bytes = budget}),
+                   "budget " + std::to_string(budget));
+  }
 }
 
 TEST(RefusedAllocation, EndsARedistributionInPlaceOnAllRanks) {
