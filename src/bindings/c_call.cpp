@@ -30,15 +30,6 @@ thread_local std::string last_message;
 thread_local std::string last_cause;
 constexpr std::string_view null_pointer = " is a null pointer";
 
-std::function<void(const Progress&)> to_progress(const Valet_Options& options) {
-  if (options.progress == nullptr) return {};
-  return [function = options.progress, data = options.progress_data](const Progress& now) {
-    const Valet_Progress progress{now.blocks_done, now.blocks_total, now.bytes_done,
-                                  now.bytes_total, now.elapsed_seconds};
-    function(&progress, data);
-  };
-}
-
 std::function<std::size_t()> to_available_bytes(const Valet_Phased_options& options) {
   if (options.available_bytes == nullptr) return {};
   return [function = options.available_bytes, data = options.available_bytes_data] {
@@ -125,6 +116,15 @@ void require_pointer(const void* pointer, const char* what, const char* remedy) 
   throw Error(ErrorCode::invalid_argument, text);
 }
 
+std::function<void(const Progress&)> to_progress(Valet_Progress_fn* function, void* data) {
+  if (function == nullptr) return {};
+  return [=](const Progress& now) {
+    const Valet_Progress progress{now.blocks_done, now.blocks_total, now.bytes_done,
+                                  now.bytes_total, now.elapsed_seconds};
+    function(&progress, data);
+  };
+}
+
 Valet_Options default_options() {
   const Options options;
   Valet_Options defaults{};
@@ -151,7 +151,7 @@ Options to_options(const Valet_Options& options) {
   for_each_number(result, options, [](auto& value, const auto& in_c) { convert(in_c, value); });
   result.phased.available_bytes = to_available_bytes(options.phased);
   if (options.trace != nullptr) result.trace = options.trace;
-  result.progress = to_progress(options);
+  result.progress = to_progress(options.progress, options.progress_data);
   require_nothing_wrong(plan::check_options(result));
   return result;
 }

@@ -16,6 +16,7 @@
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 #include <valet/ragged_storage.hpp>
+#include <valet/redistribute.hpp>
 #include <valet/report.hpp>
 #include <valet/valet.h>
 
@@ -94,11 +95,11 @@ std::span<Destination> to_map(Destination* map, std::uint64_t count) {
   return {map, static_cast<std::size_t>(count)};
 }
 
-/// What `number` says of a plan; 0 where it throws, with a text but no place for a code.
+/// What `number` says of a handle; 0 where it throws, with a text but no place for a code.
 template <class Number>
 std::uint64_t number_of(Number&& number) {
   std::uint64_t result = 0;
-  static_cast<void>(guarded([&] { result = number(); }));
+  static_cast<void>(guarded([&] { result = static_cast<std::uint64_t>(number()); }));
   return result;
 }
 
@@ -162,6 +163,9 @@ VALET_EXPORT Valet_Options complete_options(const Valet_Options* options);
 /// The same in C++. @throws Error invalid_argument (as plan::check_options()). Local.
 VALET_EXPORT Options to_options(const Valet_Options& options);
 
+/// Calls a function of the application. Empty for a null pointer.
+std::function<void(const Progress&)> to_progress(Valet_Progress_fn* function, void* data);
+
 /// All that the options of C say, in C++.
 struct ChosenOptions {
   Options options;
@@ -198,6 +202,10 @@ auto agreed(MPI_Comm communicator, const Valet_Options* options, Convert&& conve
       [&](mpi::Agreement& agreement) { agree_on_options(agreement, chosen); });
 }
 
+/// @throws Error invalid_argument: none, or no block-cyclic layout. Local.
+GridLayout to_layout(const Valet_Layout* layout);
+/// A part by that layout; none for a null pointer. @throws Error invalid_argument (order). Local.
+TargetArray to_array(const Valet_Array* array, const Valet_Layout& layout);
 /// @throws Error invalid_argument: a tiling that is none, or has a list of ranks. Local.
 VALET_EXPORT ObjectLayout to_object_layout(const Valet_Object_layout& layout);
 

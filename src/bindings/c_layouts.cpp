@@ -75,6 +75,15 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
 
 }  // namespace
 
+valet::GridLayout valet::c::to_layout(const Valet_Layout* layout) {
+  require_pointer(layout, "the layout", "give a Valet_Layout");
+  return to_grid(*layout);
+}
+
+valet::TargetArray valet::c::to_array(const Valet_Array* array, const Valet_Layout& layout) {
+  return ::to_array<void*>(array, layout.dimensions);
+}
+
 valet::ObjectLayout valet::c::to_object_layout(const Valet_Object_layout& layout) {
   if (layout.tiling == nullptr) return {layout.block_size, layout.ranks};
   if (layout.tiling->ranks != nullptr)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The collective functions for Fortran, which gives communicators as integers: the modules `valet`
-// (valet.f90), `valet_node`, `valet_objects` and `valet_ragged` declare them.
+// (valet.f90), `valet_junction`, `valet_node`, `valet_objects` and `valet_ragged` declare them.
 
 #include "bindings/fortran_communicator.hpp"
 #include <valet/valet.h>
@@ -60,6 +60,18 @@ VALET_EXPORT int Valet_Redistribute_in_place_f(int communicator, const Valet_Lay
                                                const Valet_Options* options, Valet_Report* report) {
   return Valet_Redistribute_in_place(from_fortran(communicator), from, to, element_bytes, array,
                                      options, report);
+}
+
+VALET_EXPORT int Valet_Junction_accept_f(int communicator, const char* name,
+                                         const Valet_Junction_options* options,
+                                         Valet_Junction** junction) {
+  return Valet_Junction_accept(from_fortran(communicator), name, options, junction);
+}
+
+VALET_EXPORT int Valet_Junction_connect_f(int communicator, const char* name,
+                                          const Valet_Junction_options* options,
+                                          Valet_Junction** junction) {
+  return Valet_Junction_connect(from_fortran(communicator), name, options, junction);
 }
 
 VALET_EXPORT int Valet_Node_alloc_f(int communicator, size_t bytes, void** memory) {

@@ -45,7 +45,8 @@ std::string module() {
       content(VALET_MODULES "valet.f90") + content(VALET_MODULES "valet_ragged.f90") +
           content(VALET_MODULES "valet_custom.f90") +
           content(VALET_MODULES "valet_intersection.f90") +
-          content(VALET_MODULES "valet_execution.f90") + content(VALET_MODULES "valet_node.f90") +
+          content(VALET_MODULES "valet_execution.f90") +
+          content(VALET_MODULES "valet_junction.f90") + content(VALET_MODULES "valet_node.f90") +
           content(VALET_MODULES "valet_objects.f90") +
           content(VALET_ZOLTAN "src/fortran/valet_zoltan.f90"),
       std::regex("![^\n]*"), "");

@@ -265,6 +265,32 @@ static void check_fields(int odd) {
   storage = whole;
 }
 
+static void check_null_junctions(void) {
+  const char* const text = "the junction is a null pointer";
+  const struct {
+    const char* name;
+    int code;
+  } refused[] = {
+      {"put_array", Valet_Junction_put_array(NULL, NULL, NULL, 8, NULL, NULL)},
+      {"get_array", Valet_Junction_get_array(NULL, NULL, NULL, 8, NULL, NULL)},
+      {"put_blocks", Valet_Junction_put_blocks(NULL, storage, 0, ranks, NULL)},
+      {"get_blocks", Valet_Junction_get_blocks(NULL, storage, NULL)},
+      {"get_blocks_into", Valet_Junction_get_blocks_into(NULL, NULL, NULL, NULL)},
+      {"put_numbered", Valet_Junction_put_numbered(NULL, storage, 0, NULL, NULL)},
+      {"get_numbered", Valet_Junction_get_numbered(NULL, storage, NULL, NULL)},
+      {"put_ragged", Valet_Junction_put_ragged(NULL, NULL, 0, ranks, NULL)},
+      {"get_ragged", Valet_Junction_get_ragged(NULL, NULL, NULL)},
+      {"ranks", Valet_Junction_ranks(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1},
+      {"other_ranks", Valet_Junction_other_ranks(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1},
+      {"close", Valet_Junction_close(NULL)}};
+  for (size_t k = 0; k < sizeof refused / sizeof refused[0]; ++k)
+    expect_refusal(refused[k].name, refused[k].code, -1, text);
+  expect_refusal("Valet_Junction_progress", Valet_Junction_progress(NULL, NULL), -1,
+                 "the transfer is a null pointer");
+  expect_refusal("Valet_Junction_wait", Valet_Junction_wait(NULL, NULL), -1,
+                 "the transfer is a null pointer");
+}
+
 /* What a rank finds without the others. */
 static void check_null_handles(void) {
   fill();
@@ -287,6 +313,7 @@ static void check_null_handles(void) {
                  "the execution is a null pointer");
   expect_refusal("Valet_Execution_wait", Valet_Execution_wait(NULL, NULL), -1,
                  "the execution is a null pointer");
+  check_null_junctions();
   if (Valet_Storage_add_field(NULL, NULL, 0, 0, 0, NULL) == VALET_SUCCESS) ++failures;
   expect_refusal("Valet_Plan_blocks_after",
                  Valet_Plan_blocks_after(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1, -1,

@@ -41,6 +41,19 @@ uint64_t moved_lists(MPI_Comm comm, void* bytes, uint64_t capacity_bytes, uint64
 uint64_t grown_rows(MPI_Comm comm, double** values, uint64_t** offsets, uint64_t rows,
                     const int* ranks);
 
+/* junction.c */
+typedef struct Room {
+  double* values;
+  Valet_Storage* storage;
+} Room;
+Valet_Junction* accepted(MPI_Comm comm);
+void simulated(Valet_Junction* analysis, int64_t n, double* part, size_t bytes,
+               const Valet_Storage* particles, uint64_t count, int* owners,
+               const Valet_Ragged_storage* lists);
+const Valet_Storage* grown_room(void* room, uint64_t particles);
+uint64_t analysed(MPI_Comm comm, int64_t n, double* part, size_t bytes,
+                  const Valet_Storage* particles, Room* room, const Valet_Ragged_storage* lists);
+
 #ifdef __cplusplus
 }
 #endif

@@ -212,10 +212,14 @@ class VALET_EXPORT Junction {
   /// @throws Error mpi_failure.
   void close();
 
+  /// @cond
+  // For the C interface.
+  JunctionTransfer begin(std::shared_ptr<junction::Transfer> transfer);
+  /// @endcond
+
  private:
   explicit Junction(std::shared_ptr<junction::Link> link);
   [[nodiscard]] junction::Link& link() const;
-  JunctionTransfer begin(std::shared_ptr<junction::Transfer> transfer);
 
   std::shared_ptr<junction::Link> link_;
 };

@@ -54,6 +54,7 @@
 #include <valet/custom.h>
 #include <valet/error.h>
 #include <valet/intersect.h>
+#include <valet/junction.h>
 #include <valet/log.h>
 #include <valet/node_array.h>
 #include <valet/objects.h>

@@ -11,6 +11,7 @@
 #include <valet/custom_storage.hpp>
 #include <valet/error.hpp>
 #include <valet/intersect.hpp>
+#include <valet/junction.hpp>
 #include <valet/log.hpp>
 #include <valet/node_array.hpp>
 #include <valet/object_layout.hpp>

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/c_call.hpp"
+#include "junction/transfers.hpp"
+#include "mpi/check.hpp"
+#include <valet/junction.hpp>
+#include <valet/valet.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+struct Valet_Junction {
+  valet::Junction junction;
+};
+
+struct Valet_Junction_transfer {
+  valet::JunctionTransfer transfer;
+};
+
+using namespace valet::c;
+namespace junction = valet::junction;
+
+namespace {
+
+using Wanted = std::shared_ptr<junction::Transfer>;
+
+constexpr const char* make_junction =
+    "make one by Valet_Junction_connect() or Valet_Junction_accept()";
+
+template <class Handle>
+auto& junction_of(Handle* handle) {
+  require_pointer(handle, "the junction", make_junction);
+  return handle->junction;
+}
+
+valet::JunctionTransfer& transfer_of(Valet_Junction_transfer* transfer) {
+  require_pointer(transfer, "the transfer", "put or get something by Valet_Junction_put_array()");
+  return transfer->transfer;
+}
+
+/// In place of what a rank has wrong, so that all ranks of both sides refuse it.
+class Refused final : public junction::Transfer {
+ public:
+  explicit Refused(valet::Diagnostic why) : Transfer({}), why_(std::move(why)) {}
+
+  [[nodiscard]] std::optional<valet::Diagnostic> check(const junction::Link&) const override {
+    return why_;
+  }
+  void begin(const junction::Link&, const junction::Description&) override {}
+  valet::Report finish() override { return {}; }
+
+ private:
+  valet::Diagnostic why_;
+};
+
+/// Begins what make() gives, and waits for it where there is no place for a handle.
+template <class Make>
+int begin(Valet_Junction* handle, Valet_Junction_transfer** transfer, Make&& make) {
+  return guarded([&] {
+    valet::Junction& over = junction_of(handle);
+    Wanted wanted;
+    try {
+      wanted = make();
+    } catch (...) {
+      wanted = std::make_shared<Refused>(diagnostic_in_flight());
+    }
+    valet::JunctionTransfer begun = over.begin(std::move(wanted));
+    if (transfer == nullptr)
+      static_cast<void>(begun.wait());
+    else
+      *transfer = new Valet_Junction_transfer{std::move(begun)};
+  });
+}
+
+int begin_array(Valet_Junction* handle, junction::Direction direction, const Valet_Array* array,
+                const Valet_Layout* layout, std::size_t element_bytes, const char* label,
+                Valet_Junction_transfer** transfer) {
+  return begin(handle, transfer, [&] {
+    junction::Description mine{direction, junction::Content::array, element_bytes,
+                               label == nullptr ? "" : label, to_layout(layout)};
+    const valet::TargetArray part = to_array(array, *layout);
+    if (direction == junction::Direction::get) return junction::get_array(std::move(mine), part);
+    return junction::put_array(std::move(mine), {part.data, part.bytes, part.order, part.strides});
+  });
+}
+
+valet::ObjectLayout numbering_of(const Valet_Object_layout* layout) {
+  require_pointer(layout, "the layout", "give a Valet_Object_layout");
+  return to_object_layout(*layout);
+}
+
+/// Calls `action` with every number and switch of the options in C++, and the same in C.
+template <class InCpp, class InC, class Action>
+void for_each_number(InCpp& options, InC& in_c, Action&& action) {
+  action(options.timeout_seconds, in_c.timeout_seconds);
+  action(options.budget_bytes, in_c.budget_bytes);
+  action(options.verify, in_c.verify);
+  action(options.share_memory, in_c.share_memory);
+  action(options.keep_memory, in_c.keep_memory);
+  action(options.progress_bar, in_c.progress_bar);
+}
+
+Valet_Junction_options default_junction_options() {
+  const valet::JunctionOptions options;
+  Valet_Junction_options defaults{};
+  defaults.struct_size = sizeof defaults;
+  for_each_number(options, defaults, [](const auto& value, auto& in_c) { in_c = value; });
+  return defaults;
+}
+
+valet::JunctionOptions to_junction_options(const Valet_Junction_options* given) {
+  valet::JunctionOptions options;
+  if (given == nullptr) return options;
+  const auto whole = complete("Valet_Junction_options", *given, default_junction_options());
+  for_each_number(options, whole, [](auto& value, const auto& in_c) {
+    value = static_cast<std::remove_reference_t<decltype(value)>>(in_c);
+  });
+  if (whole.folder != nullptr) options.folder = whole.folder;
+  options.progress = to_progress(whole.progress, whole.progress_data);
+  return options;
+}
+
+/// All ranks that agree on the arguments: both groups of an intercommunicator.
+class Everybody {
+ public:
+  explicit Everybody(MPI_Comm communicator) : communicator_(communicator) {
+    valet::mpi::require_mpi();
+    int is_inter = 0;
+    if (communicator != MPI_COMM_NULL)
+      valet::mpi::check(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
+    if (is_inter == 0) return;
+    valet::mpi::check(MPI_Intercomm_merge(communicator, 0, &merged_), "MPI_Intercomm_merge");
+    communicator_ = merged_;
+  }
+  Everybody(const Everybody&) = delete;
+  Everybody& operator=(const Everybody&) = delete;
+  ~Everybody() {
+    if (merged_ != MPI_COMM_NULL) MPI_Comm_free(&merged_);
+  }
+  [[nodiscard]] MPI_Comm get() const { return communicator_; }
+
+ private:
+  MPI_Comm communicator_, merged_ = MPI_COMM_NULL;
+};
+
+template <class Open>
+int open(MPI_Comm communicator, const char* name, const Valet_Junction_options* options,
+         Valet_Junction** place, Open&& by) {
+  return guarded([&] {
+    const auto [title, chosen] = agreed(Everybody(communicator).get(), [&](int) {
+      require_pointer(name, "the name", "give that of the connection");
+      require_pointer(place, "the place for the junction", "give the address of a Valet_Junction*");
+      return std::pair(std::string(name), to_junction_options(options));
+    });
+    *place = new Valet_Junction{by(communicator, title, chosen)};
+  });
+}
+
+}  // namespace
+
+void Valet_Junction_options_init(Valet_Junction_options* options, size_t struct_size) {
+  initialise(options, struct_size, default_junction_options());
+}
+
+int Valet_Junction_accept(MPI_Comm communicator, const char* name,
+                          const Valet_Junction_options* options, Valet_Junction** junction) {
+  return open(communicator, name, options, junction, valet::Junction::accept);
+}
+
+int Valet_Junction_connect(MPI_Comm communicator, const char* name,
+                           const Valet_Junction_options* options, Valet_Junction** junction) {
+  return open(communicator, name, options, junction, valet::Junction::connect);
+}
+
+int Valet_Junction_ranks(const Valet_Junction* junction) {
+  return static_cast<int>(number_of([&] { return junction_of(junction).ranks(); }));
+}
+
+int Valet_Junction_other_ranks(const Valet_Junction* junction) {
+  return static_cast<int>(number_of([&] { return junction_of(junction).other_ranks(); }));
+}
+
+int Valet_Junction_put_array(Valet_Junction* junction, const Valet_Array* array,
+                             const Valet_Layout* layout, size_t element_bytes, const char* label,
+                             Valet_Junction_transfer** transfer) {
+  return begin_array(junction, junction::Direction::put, array, layout, element_bytes, label,
+                     transfer);
+}
+
+int Valet_Junction_get_array(Valet_Junction* junction, const Valet_Array* array,
+                             const Valet_Layout* layout, size_t element_bytes, const char* label,
+                             Valet_Junction_transfer** transfer) {
+  return begin_array(junction, junction::Direction::get, array, layout, element_bytes, label,
+                     transfer);
+}
+
+int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet_Storage* storage,
+                              uint64_t count, const int* ranks,
+                              Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] {
+    return junction::put_blocks(to_storage(storage), count, to_map(ranks, count));
+  });
+}
+
+int Valet_Junction_get_blocks(Valet_Junction* junction, const Valet_Storage* storage,
+                              Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] {
+    return junction::get_blocks([room = to_storage(storage)](std::uint64_t) { return room; });
+  });
+}
+
+int Valet_Junction_get_blocks_into(Valet_Junction* junction, Valet_Storage_for_fn* storage_for,
+                                   void* data, Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] {
+    if (storage_for == nullptr)
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         "the function that makes storage is a null pointer; give one");
+    return junction::get_blocks([=](std::uint64_t blocks) {
+      const Valet_Storage* const made = storage_for(data, blocks);
+      if (made == nullptr) throw std::runtime_error("it returned a null pointer");
+      return to_storage(made);
+    });
+  });
+}
+
+int Valet_Junction_put_numbered(Valet_Junction* junction, const Valet_Storage* storage,
+                                uint64_t count, const Valet_Object_layout* layout,
+                                Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] {
+    return junction::put_numbered(to_storage(storage), count, numbering_of(layout));
+  });
+}
+
+int Valet_Junction_get_numbered(Valet_Junction* junction, const Valet_Storage* storage,
+                                const Valet_Object_layout* layout,
+                                Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer,
+               [&] { return junction::get_numbered(to_storage(storage), numbering_of(layout)); });
+}
+
+int Valet_Junction_put_ragged(Valet_Junction* junction, const Valet_Ragged_storage* storage,
+                              uint64_t count, const int* ranks,
+                              Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] {
+    return junction::put_ragged(to_storage(storage), count, to_map(ranks, count));
+  });
+}
+
+int Valet_Junction_get_ragged(Valet_Junction* junction, const Valet_Ragged_storage* storage,
+                              Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] { return junction::get_ragged(to_storage(storage)); });
+}
+
+int Valet_Junction_progress(Valet_Junction_transfer* transfer, int* done) {
+  return guarded([&] {
+    const bool is_done = transfer_of(transfer).progress();
+    if (done != nullptr) *done = is_done ? 1 : 0;
+  });
+}
+
+int Valet_Junction_wait(Valet_Junction_transfer* transfer, Valet_Report* report) {
+  const std::unique_ptr<Valet_Junction_transfer> ends(transfer);
+  return guarded([&] {
+    const valet::Report done = transfer_of(transfer).wait();
+    require_report(report);
+    write_report(done, report);
+  });
+}
+
+int Valet_Junction_close(Valet_Junction* junction) {
+  const std::unique_ptr<Valet_Junction> ends(junction);
+  return guarded([&] { junction_of(junction).close(); });
+}
