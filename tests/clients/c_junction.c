@@ -141,14 +141,16 @@ static void check_blocks(int puts, int grows) {
   free_blocks(&blocks);
 }
 
+/* Rounded to the nearest, as the layout has it. */
+static int begin_of(int to) { return (2 * objects * to + own_ranks) / (2 * own_ranks); }
+
 /* From one piece for each rank to one after the other. */
 static void check_numbered(int puts) {
   const Valet_Object_layout pieces = {.block_size = 0}, in_turn = {.block_size = 1};
   int values[objects];
   Valet_Storage* storage = Valet_Storage_create();
   Valet_Storage_add_field(storage, values, objects, sizeof(int), sizeof(int), "number");
-  const int begin = objects * own_rank / own_ranks;
-  const int piece = objects * (own_rank + 1) / own_ranks - begin;
+  const int begin = begin_of(own_rank), piece = begin_of(own_rank + 1) - begin;
   const int count = puts ? piece : (objects - own_rank + own_ranks - 1) / own_ranks;
   for (int k = 0; k < objects; ++k) values[k] = puts ? begin + k : -1;
   require((puts ? Valet_Junction_put_numbered(junction, storage, (uint64_t)count, &pieces, NULL)

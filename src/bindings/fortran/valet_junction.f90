@@ -44,6 +44,52 @@ module valet_junction
       integer(c_size_t), value :: struct_size
     end subroutine
 
+    integer(c_int) function Valet_Junction_ranks(junction) bind(C, name="Valet_Junction_ranks")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: junction
+    end function
+
+    integer(c_int) function Valet_Junction_other_ranks(junction) &
+        bind(C, name="Valet_Junction_other_ranks")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: junction
+    end function
+
+    integer(c_int) function Valet_Junction_close(junction) bind(C, name="Valet_Junction_close")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: junction
+    end function
+
+    integer(c_int) function Valet_Junction_put_blocks(junction, storage, count, ranks, transfer) &
+        bind(C, name="Valet_Junction_put_blocks")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: junction, storage, ranks
+      integer(c_int64_t), value :: count
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function Valet_Junction_put_ragged(junction, storage, count, ranks, transfer) &
+        bind(C, name="Valet_Junction_put_ragged")
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: junction, storage, ranks
+      integer(c_int64_t), value :: count
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function Valet_Junction_get_blocks(junction, storage, transfer) &
+        bind(C, name="Valet_Junction_get_blocks")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: junction, storage
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function Valet_Junction_get_ragged(junction, storage, transfer) &
+        bind(C, name="Valet_Junction_get_ragged")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: junction, storage
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
     !> `storage_for`: c_funloc of a function with bind(C) that takes `data` as type(c_ptr), value,
     !! and blocks as integer(c_int64_t), value, and returns a storage as type(c_ptr).
     integer(c_int) function Valet_Junction_get_blocks_into(junction, storage_for, data, transfer) &
@@ -88,11 +134,6 @@ module valet_junction
   end interface
 
   abstract interface
-    integer(c_int) function of_junction(junction) bind(C)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: junction
-    end function
-
     integer(c_int) function opener(communicator, name, options, junction) bind(C)
       import :: c_char, c_int, c_ptr, Valet_Junction_options
       integer(c_int), value :: communicator
@@ -111,28 +152,7 @@ module valet_junction
       character(kind=c_char), intent(in) :: label(*)
       type(c_ptr), intent(inout), optional :: transfer
     end function
-
-    integer(c_int) function block_putter(junction, storage, count, ranks, transfer) bind(C)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: junction, storage, ranks
-      integer(c_int64_t), value :: count
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    integer(c_int) function block_getter(junction, storage, transfer) bind(C)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: junction, storage
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
   end interface
-
-  procedure(of_junction), bind(C, name="Valet_Junction_ranks") :: Valet_Junction_ranks
-  procedure(of_junction), bind(C, name="Valet_Junction_other_ranks") :: Valet_Junction_other_ranks
-  procedure(of_junction), bind(C, name="Valet_Junction_close") :: Valet_Junction_close
-  procedure(block_putter), bind(C, name="Valet_Junction_put_blocks") :: Valet_Junction_put_blocks
-  procedure(block_putter), bind(C, name="Valet_Junction_put_ragged") :: Valet_Junction_put_ragged
-  procedure(block_getter), bind(C, name="Valet_Junction_get_blocks") :: Valet_Junction_get_blocks
-  procedure(block_getter), bind(C, name="Valet_Junction_get_ragged") :: Valet_Junction_get_ragged
 
 contains
 
