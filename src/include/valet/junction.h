@@ -100,7 +100,7 @@ VALET_EXPORT int Valet_Junction_other_ranks(const Valet_Junction* junction);
  * @param label          Name of the array, the same on both sides; NULL for none.
  * @param transfer       Receives what Valet_Junction_wait() ends and frees. NULL on all ranks of
  *                       this side: the call waits.
- * @return VALET_SUCCESS; where it waits, or an error code of valet::JunctionTransfer::wait(). */
+ * @return VALET_SUCCESS or, where it waits, an error code of valet::JunctionTransfer::wait(). */
 VALET_EXPORT int Valet_Junction_put_array(Valet_Junction* junction, const Valet_Array* array,
                                           const Valet_Layout* layout, size_t element_bytes,
                                           const char* label, Valet_Junction_transfer** transfer);

@@ -158,7 +158,8 @@ class VALET_EXPORT Junction {
   JunctionTransfer put(const SourceArray& array, const GridLayout& layout,
                        std::size_t element_bytes, const std::string& label = {});
   /// Gets a distributed array.
-  /// @param array  Room for this rank's part by `layout`. [local]
+  /// @param array          Room for this rank's part by `layout`. [local]
+  /// @param layout, element_bytes, label  As for put().
   JunctionTransfer get(const TargetArray& array, const GridLayout& layout,
                        std::size_t element_bytes, const std::string& label = {});
   /// The same of contiguous arrays in row-major order.
