@@ -122,7 +122,8 @@ TEST(Grids, DeliverEveryElementWhateverTheCells) {
     SCOPED_TRACE(seed_note(seed() + k));
     std::mt19937_64 random(seed() + k);
     RandomGrids grids(random);
-    auto [from, to] = grids.pair();
+    auto pair = grids.pair();
+    GridLayout &from = pair.first, &to = pair.second;
     const std::int64_t most = std::array{12, 5, 3, 2, 2}[from.layout.dimensions() - 1];
     const std::int64_t kind = grids.pick(0, 2);  // of the two, what is general
     if (kind != 1) from = general(grids, from.layout.extents(), most);
