@@ -178,6 +178,7 @@ template <class ElementOptions>
 ElementOptions to_element_options(const Options& chosen) {
   ElementOptions options;
   options.budget_bytes = chosen.budget_bytes;
+  if constexpr (requires { options.verify; }) options.verify = chosen.verify;
   options.share_memory = chosen.share_memory;
   options.keep_memory = chosen.keep_memory;
   options.trace = chosen.trace;

@@ -48,8 +48,7 @@ class Refused final : public junction::Transfer {
   [[nodiscard]] std::optional<valet::Diagnostic> check(const junction::Link&) const override {
     return why_;
   }
-  void begin(const junction::Link&, const junction::Description&) override {}
-  valet::Report finish() override { return {}; }
+  valet::Report run(const junction::Link&, const junction::Description&) override { return {}; }
 
  private:
   valet::Diagnostic why_;
@@ -122,39 +121,32 @@ valet::JunctionOptions to_junction_options(const Valet_Junction_options* given) 
   return options;
 }
 
-/// All ranks that agree on the arguments: both groups of an intercommunicator.
-class Everybody {
- public:
-  explicit Everybody(MPI_Comm communicator) : communicator_(communicator) {
-    valet::mpi::require_mpi();
-    int is_inter = 0;
-    if (communicator != MPI_COMM_NULL)
-      valet::mpi::check(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
-    if (is_inter == 0) return;
-    valet::mpi::check(MPI_Intercomm_merge(communicator, 0, &merged_), "MPI_Intercomm_merge");
-    communicator_ = merged_;
-  }
-  Everybody(const Everybody&) = delete;
-  Everybody& operator=(const Everybody&) = delete;
-  ~Everybody() {
-    if (merged_ != MPI_COMM_NULL) MPI_Comm_free(&merged_);
-  }
-  [[nodiscard]] MPI_Comm get() const { return communicator_; }
-
- private:
-  MPI_Comm communicator_, merged_ = MPI_COMM_NULL;
-};
-
 template <class Open>
 int open(MPI_Comm communicator, const char* name, const Valet_Junction_options* options,
          Valet_Junction** place, Open&& by) {
   return guarded([&] {
-    const auto [title, chosen] = agreed(Everybody(communicator).get(), [&](int) {
+    std::string title;
+    const auto convert = [&](int) {
       require_pointer(name, "the name", "give that of the connection");
       require_pointer(place, "the place for the junction", "give the address of a Valet_Junction*");
-      return std::pair(std::string(name), to_junction_options(options));
-    });
-    *place = new Valet_Junction{by(communicator, title, chosen)};
+      title = name;
+      return to_junction_options(options);
+    };
+    if (!valet::Junction::is_between(communicator)) {
+      const valet::JunctionOptions chosen = agreed(communicator, convert);
+      *place = new Valet_Junction{by(communicator, title, chosen)};
+      return;
+    }
+    // The other side may be a program in C++: what is wrong here is told where both sides meet.
+    valet::JunctionOptions chosen;
+    std::optional<valet::Diagnostic> wrong;
+    try {
+      chosen = convert(0);
+    } catch (...) {
+      wrong = diagnostic_in_flight();
+    }
+    auto made = valet::Junction::over(communicator, chosen, wrong);
+    *place = new Valet_Junction{std::move(made)};
   });
 }
 
@@ -253,10 +245,10 @@ int Valet_Junction_get_ragged(Valet_Junction* junction, const Valet_Ragged_stora
   return begin(junction, transfer, [&] { return junction::get_ragged(to_storage(storage)); });
 }
 
-int Valet_Junction_progress(Valet_Junction_transfer* transfer, int* done) {
+int Valet_Junction_is_ready(Valet_Junction_transfer* transfer, int* ready) {
   return guarded([&] {
-    const bool is_done = transfer_of(transfer).progress();
-    if (done != nullptr) *done = is_done ? 1 : 0;
+    const bool is_ready = transfer_of(transfer).is_ready();
+    if (ready != nullptr) *ready = is_ready ? 1 : 0;
   });
 }
 

@@ -92,11 +92,6 @@ class Frame {
   void exchange(const std::string& title, std::uint64_t blocks, std::uint64_t block_bytes,
                 Report& report, Work&& work) const {
     observe::ProgressMeter meter = progress(title, blocks, block_bytes);
-    exchange(meter, report, std::forward<Work>(work));
-  }
-  /// The same where the meter was made before.
-  template <class Work>
-  void exchange(observe::ProgressMeter& meter, Report& report, Work&& work) const {
     const observe::TraceSpan span(observer->trace, observe::TraceKind::stage, "exchange");
     const double waited = observer->waiting_seconds;
     work();

@@ -105,19 +105,13 @@ class ArrayExchange final : public engine::Participant {
   [[nodiscard]] std::size_t scratch_bytes() const {
     return (own_receive_buffers() + send_buffers_) * sizes_.chunk_bytes();
   }
-  // Moves everything, the own part too, in three steps. Where one of them throws, neither this nor
-  // scratch may be freed.
-  /// Begins, with scratch that is used until finish() returns. Local.
-  void begin(std::span<std::byte> scratch) {
+  /// Moves everything, the own part too. Collective, blocking. Fills in what was moved. Where it
+  /// throws, scratch may not be freed.
+  void run(std::span<std::byte> scratch, Report& report) {
     receive_memory_ = own_receive_buffers() > 0 ? scratch.data() : node_.own().data();
     send_memory_ = scratch.data() + own_receive_buffers() * sizes_.chunk_bytes();
     advance();
     copy_own();
-  }
-  /// @return Whether nothing is left to wait for. Local.
-  bool progress() { return transport_.progress(*this); }
-  /// Ends it, and fills in what was moved. Collective, blocking.
-  void finish(Report& report) {
     transport_.run(*this);
     transport_.report_to(report);
     peers_.report_to(report, copies_);

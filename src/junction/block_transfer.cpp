@@ -57,34 +57,25 @@ class BlockTransfer : public Transfer {
   BlockTransfer(Description description, StorageFor storage_for, std::uint64_t count)
       : Transfer(std::move(description)), storage_for_(std::move(storage_for)), count_(count) {}
 
-  void begin(const Link& link, const Description& theirs) override {
-    link_ = &link;
+  Report run(const Link& link, const Description& theirs) override {
     const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
-    std::optional<Diagnostic> wrong = make_storage(0);
-    if (!wrong) wrong = detail::unless_out_of_memory([&] { prepare(link, theirs); }, no_memory);
-    mpi::agree(channel, wrong);
-  }
-
-  Report finish() override {
-    Plan plan = make_plan(link_->communicator(), *storage_, options_of(link_->options));
-    const mpi::Channel channel = mpi::Channel::open_for_call(link_->communicator());
+    Ledger ledger;
+    mpi::agree(channel, make_storage(0));
+    Plan plan = make_plan(link, theirs, *storage_, ledger);
     mpi::agree(channel, make_storage(plan.required_slots()));
     Report report = execute(plan, *storage_);
-    report.peak_extra_bytes += ledger_.peak_bytes();
-    report.extra_bytes_bound += ledger_.peak_bytes();
+    report.peak_extra_bytes += ledger.peak_bytes();
+    report.extra_bytes_bound += ledger.peak_bytes();
     return report;
   }
 
  protected:
-  /// Makes the map, in what the ledger counts.
-  virtual void prepare(const Link& link, const Description& theirs) = 0;
-  virtual Plan make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                         const Options& options) = 0;
+  /// Makes the map, in what the ledger counts, and the plan. Collective over both sides.
+  virtual Plan make_plan(const Link& link, const Description& theirs, const BlockStorage& storage,
+                         Ledger& ledger) = 0;
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] bool puts() const { return mine().direction == Direction::put; }
-
-  Ledger ledger_;
 
  private:
   /// What the application's function throws, if anything.
@@ -99,7 +90,6 @@ class BlockTransfer : public Transfer {
   StorageFor storage_for_;
   std::optional<BlockStorage> storage_;
   std::uint64_t count_;
-  const Link* link_ = nullptr;
 };
 
 /// To ranks that the side which puts gives.
@@ -114,16 +104,17 @@ class MappedBlocks final : public BlockTransfer {
   }
 
  private:
-  void prepare(const Link& link, const Description&) override {
-    both_ = on_both(ledger_, ranks_, link.other());
-  }
-  Plan make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                 const Options& options) override {
-    return plan_to_ranks(communicator, storage, count(), {both_.data(), both_.size()}, options);
+  Plan make_plan(const Link& link, const Description&, const BlockStorage& storage,
+                 Ledger& ledger) override {
+    Array<int> both;
+    mpi::agree(mpi::Channel::open_for_call(link.communicator()),
+               detail::unless_out_of_memory([&] { both = on_both(ledger, ranks_, link.other()); },
+                                            no_memory));
+    return plan_to_ranks(link.communicator(), storage, count(), {both.data(), both.size()},
+                         options_of(link.options));
   }
 
   std::span<const int> ranks_;
-  Array<int> both_;
 };
 
 /// From a layout on one side to one on the other.
@@ -137,23 +128,6 @@ class NumberedBlocks final : public BlockTransfer {
         slots_(storage.slots()) {}
 
   [[nodiscard]] std::optional<Diagnostic> check(const Link&) const override { return std::nullopt; }
-
-  void begin(const Link& link, const Description& theirs) override {
-    const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
-    std::array<std::uint64_t, 1> objects{count()};
-    mpi::sum(channel, objects);
-    own_rank_ = channel.rank() - link.own().first;
-    const bool is_from = puts();
-    const ObjectLayout &from = *(is_from ? mine() : theirs).objects,
-                       &to = *(is_from ? theirs : mine()).objects;
-    const int sources = (is_from ? link.own() : link.other()).count;
-    const int targets = (is_from ? link.other() : link.own()).count;
-    mpi::agree(channel, check_layouts(from, sources, to, targets, objects[0]));
-    from_.emplace(plan::side_of(from, objects[0], sources));
-    to_.emplace(plan::side_of(to, objects[0], targets));
-    mpi::agree(channel, check_counts());
-    BlockTransfer::begin(link, theirs);
-  }
 
  private:
   static std::optional<Diagnostic> check_layouts(const ObjectLayout& from, int sources,
@@ -174,18 +148,43 @@ class NumberedBlocks final : public BlockTransfer {
     return std::nullopt;
   }
 
-  void prepare(const Link& link, const Description&) override {
-    if (!puts()) return;
-    addresses_ = Array<Address>(ledger_, static_cast<std::size_t>(count()));
+  Plan make_plan(const Link& link, const Description& theirs, const BlockStorage& storage,
+                 Ledger& ledger) override {
+    const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
+    std::array<std::uint64_t, 1> objects{count()};
+    mpi::sum(channel, objects);
+    own_rank_ = channel.rank() - link.own().first;
+    const bool is_from = puts();
+    const ObjectLayout &from = *(is_from ? mine() : theirs).objects,
+                       &to = *(is_from ? theirs : mine()).objects;
+    const int sources = (is_from ? link.own() : link.other()).count;
+    const int targets = (is_from ? link.other() : link.own()).count;
+    mpi::agree(channel, check_layouts(from, sources, to, targets, objects[0]));
+    from_.emplace(plan::side_of(from, objects[0], sources));
+    to_.emplace(plan::side_of(to, objects[0], targets));
+    Array<Address> addresses;
+    std::optional<Diagnostic> wrong = check_counts();
+    if (!wrong)
+      wrong = detail::unless_out_of_memory([&] { addresses = map(ledger, link); }, no_memory);
+    mpi::agree(channel, wrong);
+    return plan_to_slots(link.communicator(), storage, count(),
+                         {addresses.data(), addresses.size()}, options_of(link.options));
+  }
+
+  /// Where the objects go, in the order of their slots.
+  [[nodiscard]] Array<Address> map(Ledger& ledger, const Link& link) const {
+    if (!puts()) return {};
+    Array<Address> addresses(ledger, static_cast<std::size_t>(count()));
     layout::ArrayRow row;
     const auto place = [&](int rank, const layout::ObjectRun& run) {
       std::uint64_t slot = slot_of(rank, run.number);
       for (std::int64_t k = 0; k < run.length; ++k)
-        addresses_[static_cast<std::size_t>(run.slot + k)] = {link.other().first + rank, slot++};
+        addresses[static_cast<std::size_t>(run.slot + k)] = {link.other().first + rank, slot++};
     };
     if (own_rank_ < from_->ranks())
       from_->for_each_run(own_rank_,
                           [&](const layout::ObjectRun& run) { to_->cut(row, run, place); });
+    return addresses;
   }
   /// Where a rank of the other side has an object.
   [[nodiscard]] std::uint64_t slot_of(int rank, std::int64_t number) const {
@@ -197,16 +196,10 @@ class NumberedBlocks final : public BlockTransfer {
     for (std::size_t d = 0; d < extents.size(); ++d) slot = slot * extents[d] + indices[d];
     return static_cast<std::uint64_t>(slot);
   }
-  Plan make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                 const Options& options) override {
-    return plan_to_slots(communicator, storage, count(), {addresses_.data(), addresses_.size()},
-                         options);
-  }
 
   std::uint64_t slots_;
   int own_rank_ = 0;
   std::optional<layout::ObjectSide> from_, to_;
-  Array<Address> addresses_;
 };
 
 class RaggedTransfer final : public Transfer {
@@ -221,24 +214,20 @@ class RaggedTransfer final : public Transfer {
   [[nodiscard]] std::optional<Diagnostic> check(const Link& link) const override {
     return check_map(ranks_, count_, link.other());
   }
-  void begin(const Link& link, const Description&) override {
-    link_ = &link;
-    const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
-    mpi::agree(channel, detail::unless_out_of_memory(
-                            [&] { both_ = on_both(ledger_, ranks_, link.other()); }, no_memory));
-  }
-  Report finish() override {
-    return migrate(link_->communicator(), storage_, count_, {both_.data(), both_.size()},
-                   options_of(link_->options));
+  Report run(const Link& link, const Description&) override {
+    Ledger ledger;
+    Array<int> both;
+    mpi::agree(mpi::Channel::open_for_call(link.communicator()),
+               detail::unless_out_of_memory([&] { both = on_both(ledger, ranks_, link.other()); },
+                                            no_memory));
+    return migrate(link.communicator(), storage_, count_, {both.data(), both.size()},
+                   options_of(link.options));
   }
 
  private:
   RaggedStorage storage_;
   std::uint64_t count_;
   std::span<const int> ranks_;
-  Ledger ledger_;
-  Array<int> both_;
-  const Link* link_ = nullptr;
 };
 
 }  // namespace

@@ -66,6 +66,7 @@ const char* text_of(Content content) {
     case Content::blocks: return "blocks by ranks";
     case Content::numbered_blocks: return "numbered blocks";
     case Content::ragged_blocks: return "blocks of different sizes";
+    case Content::nothing: break;
   }
   return "";
 }
@@ -127,6 +128,13 @@ std::uint64_t digest_of(std::span<const std::int64_t> words) {
 
 std::optional<Diagnostic> contradiction(const Description& accepting,
                                         const Description& connecting) {
+  const bool accepting_ends = accepting.content == Content::nothing;
+  if (accepting_ends != (connecting.content == Content::nothing))
+    return invalid(
+        "one side of the junction closes it, the other ",
+        (accepting_ends ? connecting : accepting).direction == Direction::put ? "puts" : "gets",
+        " once more; close it after as many transfers on both sides");
+  if (accepting_ends) return std::nullopt;
   if (accepting.direction == connecting.direction)
     return invalid("both sides of the junction ",
                    accepting.direction == Direction::put ? "put" : "get",

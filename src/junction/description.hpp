@@ -17,7 +17,7 @@
 namespace valet::junction {
 
 enum class Direction : std::uint8_t { put, get };
-enum class Content : std::uint8_t { array, blocks, numbered_blocks, ragged_blocks };
+enum class Content : std::uint8_t { array, blocks, numbered_blocks, ragged_blocks, nothing };
 
 /// The same on all ranks of a side.
 struct Description {
@@ -29,6 +29,7 @@ struct Description {
   std::optional<ObjectLayout> objects = {};  ///< of numbered blocks
 
   /// As words that the other side understands.
+  /// @throws std::bad_alloc.
   [[nodiscard]] Vector<std::int64_t> words(Ledger& ledger) const;
   /// The inverse.
   [[nodiscard]] static Description from_words(std::span<const std::int64_t> words);

@@ -51,14 +51,14 @@ JunctionTransfer::~JunctionTransfer() {
   if (transfer_) log_failure("a transfer that nobody waited for has failed: ", [this] { wait(); });
 }
 
-bool JunctionTransfer::progress() { return !transfer_ || link_->progress(*transfer_); }
+bool JunctionTransfer::is_ready() { return !transfer_ || link_->is_ready(*transfer_); }
 
 Report JunctionTransfer::wait() {
   const std::shared_ptr<junction::Transfer> transfer = std::exchange(transfer_, nullptr);
   if (!transfer)
     throw Error(ErrorCode::invalid_argument,
                 "this transfer was waited for already, or moved from; put or get once more");
-  return link_->wait(*transfer);
+  return std::exchange(link_, nullptr)->wait(*transfer);
 }
 
 Junction Junction::accept(MPI_Comm communicator, const std::string& name,
@@ -72,13 +72,23 @@ Junction Junction::accept(MPI_Comm communicator, const std::string& name,
 Junction Junction::connect(MPI_Comm communicator, const std::string& name,
                            const JunctionOptions& options) {
   mpi::require_mpi();
+  if (is_between(communicator)) return over(communicator, options, {});
+  return Junction(std::make_shared<junction::Link>(
+      junction::connect_job(communicator, name, options.folder, meeting_seconds(options)), true,
+      options));
+}
+
+bool Junction::is_between(MPI_Comm communicator) {
+  mpi::require_mpi();
   int is_inter = 0;
   if (communicator != MPI_COMM_NULL)
     mpi::check(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
-  const MPI_Comm both = is_inter != 0 ? communicator
-                                      : junction::connect_job(communicator, name, options.folder,
-                                                              meeting_seconds(options));
-  return Junction(std::make_shared<junction::Link>(both, is_inter == 0, options));
+  return is_inter != 0;
+}
+
+Junction Junction::over(MPI_Comm intercommunicator, const JunctionOptions& options,
+                        const std::optional<Diagnostic>& wrong) {
+  return Junction(std::make_shared<junction::Link>(intercommunicator, false, options, wrong));
 }
 
 Junction::Junction(std::shared_ptr<junction::Link> link) : link_(std::move(link)) {}

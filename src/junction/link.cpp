@@ -8,18 +8,18 @@
 #include "mpi/check.hpp"
 #include "mpi/message.hpp"
 #include "mpi/wait_limit.hpp"
-#include "plan/check_options.hpp"
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <utility>
+#include <cmath>
+#include <limits>
 
 namespace valet::junction {
 namespace {
 
-/// Descriptions that each side remembers of the other. Both forget them at the same time.
-constexpr std::size_t most_known = 64;
+/// Words of descriptions that each side remembers, its own and the other's. Both forget them at the
+/// same time.
+constexpr std::size_t most_remembered = 2048;
 
 /// The ranks of `group`, which follow each other in `merged`.
 Side side_of(MPI_Group group, MPI_Group merged) {
@@ -32,10 +32,19 @@ Side side_of(MPI_Group group, MPI_Group merged) {
   return side;
 }
 
+/// What the other job is told when this one closes the junction.
+class Closing final : public Transfer {
+ public:
+  Closing() : Transfer({.content = Content::nothing}) {}
+  [[nodiscard]] std::optional<Diagnostic> check(const Link&) const override { return std::nullopt; }
+  Report run(const Link&, const Description&) override { return {}; }
+};
+
 }  // namespace
 
-Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen)
-    : options(chosen), port_(is_ours ? intercommunicator : MPI_COMM_NULL), known_(ledger_) {
+Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen,
+           const std::optional<Diagnostic>& wrong)
+    : options(chosen), port_(is_ours ? intercommunicator : MPI_COMM_NULL) {
   mpi::check(MPI_Intercomm_merge(intercommunicator, 0, &communicator_), "MPI_Intercomm_merge");
   mpi::check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   MPI_Group own = MPI_GROUP_NULL, other = MPI_GROUP_NULL, merged = MPI_GROUP_NULL;
@@ -45,26 +54,39 @@ Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chos
   own_ = side_of(own, merged);
   other_ = side_of(other, merged);
   MPI_Group_free(&merged);
-  mpi::limit_waiting(communicator_, options.timeout_seconds);
-}
-
-Link::~Link() {
-  // What does not answer any more cannot take part in what is collective.
-  if (!broken_.empty() || !mpi::is_usable()) return;
-  MPI_Comm_free(&communicator_);
-  if (port_ != MPI_COMM_NULL) MPI_Comm_disconnect(&port_);
+  // The communicators of all calls are made while everybody is there.
+  const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
+  const double seconds = options.timeout_seconds;
+  mpi::Agreement agreement;
+  agreement.equal({"JunctionOptions::timeout_seconds, in milliseconds"},
+                  std::isfinite(seconds) ? std::llround(seconds * 1000) : -1);
+  agreement.equal({"JunctionOptions::verify", mpi::yes_or_no}, options.verify);
+  agreement.equal({"JunctionOptions::share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.run(channel, wrong || (seconds >= 0 && std::isfinite(seconds))
+                             ? wrong
+                             : invalid("JunctionOptions::timeout_seconds is no time; give seconds, "
+                                       "or 0 to wait for ever"));
+  mpi::limit_waiting(communicator_, seconds);
 }
 
 void Link::add(std::shared_ptr<Transfer> transfer) {
   entries_.push_back({std::move(transfer)});
-  if (entries_.size() == 1) advance(entries_.front(), false);
+  announce(entries_.back());
 }
 
-bool Link::progress(const Transfer& transfer) {
+bool Link::is_ready(const Transfer& transfer) {
   for (Entry& entry : entries_) {
-    if (!advance(entry, false)) return false;
-    if (entry.transfer.get() == &transfer) return true;
-    advance(entry, true);  // which waits for nothing, so that the next one can begin
+    if (entry.stage == Stage::over) {
+      if (entry.transfer.get() == &transfer) return true;
+      continue;
+    }
+    if (entry.transfer.get() != &transfer) return false;
+    int has_come = 0;
+    attempt(entry, [&] {
+      mpi::check(MPI_Test(&arrival_, &has_come, MPI_STATUS_IGNORE), "MPI_Test");
+      if (has_come == 0) mpi::WaitLimit(options.timeout_seconds, entry.since).check();
+    });
+    return has_come != 0 || entry.stage == Stage::over;
   }
   return true;
 }
@@ -72,7 +94,7 @@ bool Link::progress(const Transfer& transfer) {
 Report Link::wait(const Transfer& transfer) {
   const auto mine = std::ranges::find(entries_, &transfer,
                                       [](const Entry& entry) { return entry.transfer.get(); });
-  for (auto entry = entries_.begin(); entry <= mine; ++entry) advance(*entry, true);
+  for (auto entry = entries_.begin(); entry <= mine; ++entry) finish(*entry);
   const Entry ended = std::move(*mine);
   entries_.erase(mine);
   if (ended.failure) std::rethrow_exception(ended.failure);
@@ -80,71 +102,74 @@ Report Link::wait(const Transfer& transfer) {
 }
 
 void Link::close() {
-  for (Entry& entry : entries_) advance(entry, true);
-  if (!broken_.empty()) return;
-  const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
-  mpi::barrier(channel);
+  const auto closing = std::make_shared<Closing>();
+  add(closing);
+  wait(*closing);
+  disconnect();
 }
 
-/// Brings a transfer, the first that is not over, as far as it goes. @return Whether it needs no
-/// waiting any more; with `waits` it is over.
-bool Link::advance(Entry& entry, bool waits) {
-  if (entry.stage == Stage::waiting)
-    step(entry, Stage::arriving, [&] {
-      const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
-      mpi::post_barrier(channel, arrival_);
-    });
-  if (entry.stage == Stage::arriving) {
-    if (!waits && !has_arrived()) return false;
-    step(entry, Stage::under_way, [&] {
-      mpi::wait_for(arrival_, MPI_STATUS_IGNORE, options.timeout_seconds);
-      meet(*entry.transfer);
-    });
+/// Lets all ranks know that this one has come to a transfer, if it is the first that is not over:
+/// what is collective over the communicator must begin in the same order everywhere.
+void Link::announce(Entry& entry) {
+  for (const Entry& before : entries_) {
+    if (&before == &entry) break;
+    if (before.stage != Stage::over) return;
   }
-  if (entry.stage == Stage::over) return true;
-  if (!waits) {
-    bool goes_on = false;
-    step(entry, Stage::under_way, [&] { goes_on = !entry.transfer->progress(); });
-    return !goes_on;
-  }
-  step(entry, Stage::over, [&] {
-    entry.report = entry.transfer->finish();
-    const std::size_t descriptions = ledger_.peak_bytes();
-    entry.report.peak_extra_bytes += descriptions;
-    entry.report.extra_bytes_bound += descriptions;
+  attempt(entry, [&] {
+    const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
+    mpi::post_barrier(channel, arrival_);
+    entry.stage = Stage::arriving;
+    entry.since = mpi::now();
   });
-  return true;
 }
 
-/// Does a part of a transfer, which then is at `next`, or over where that fails.
-void Link::step(Entry& entry, Stage next, const std::function<void()>& part) {
+/// Waits for all ranks and carries out a transfer, where that has not happened.
+void Link::finish(Entry& entry) {
+  if (entry.stage == Stage::waiting) announce(entry);
+  if (entry.stage == Stage::over) return;
+  attempt(entry, [&] {
+    mpi::wait_for(arrival_, MPI_STATUS_IGNORE, options.timeout_seconds);
+    entry.report = run(*entry.transfer);
+    entry.stage = Stage::over;
+  });
+  const auto next = std::ranges::find(entries_, Stage::waiting, &Entry::stage);
+  if (next != entries_.end()) announce(*next);
+}
+
+/// Does a part of a transfer, which is over where that fails. What is no Error was thrown on this
+/// rank alone, and leaves the others somewhere else.
+void Link::attempt(Entry& entry, const std::function<void()>& part) {
   const detail::MemoryReserve reserve;
-  entry.stage = Stage::over;
   try {
     if (!broken_.empty()) throw Error(ErrorCode::mpi_failure, broken_);
     part();
-    entry.stage = next;
+    return;
   } catch (const Error& error) {
     entry.failure = std::current_exception();
     if (error.code() == ErrorCode::mpi_failure) broken_ = error.what();
+  } catch (const std::exception& error) {
+    entry.failure = std::current_exception();
+    broken_ = error.what();
   }
+  entry.stage = Stage::over;
 }
 
-/// Whether all ranks have come to the first transfer that is not over. Local.
-bool Link::has_arrived() {
-  int flag = 0;
-  mpi::check(MPI_Test(&arrival_, &flag, MPI_STATUS_IGNORE), "MPI_Test");
-  return flag != 0;
-}
-
-/// All ranks have come: they tell each other what they put and get, and begin.
-void Link::meet(Transfer& transfer) {
+/// All ranks have come: they tell each other what they put and get, and do it.
+Report Link::run(Transfer& transfer) {
   const bool is_first = own_.first < other_.first;
   const Description theirs = exchange(transfer);
   const Description& mine = transfer.mine();
-  if (const auto wrong = contradiction(is_first ? mine : theirs, is_first ? theirs : mine))
+  if (const auto wrong = contradiction(is_first ? mine : theirs, is_first ? theirs : mine)) {
+    // A side that closes is gone whatever comes of it.
+    if (mine.content == Content::nothing || theirs.content == Content::nothing)
+      broken_ = wrong->text;
     throw Error(wrong->code, wrong->text);
-  transfer.begin(*this, theirs);
+  }
+  Report report = transfer.run(*this, theirs);
+  const std::size_t descriptions = ledger_.peak_bytes();
+  report.peak_extra_bytes += descriptions;
+  report.extra_bytes_bound += descriptions;
+  return report;
 }
 
 /// What the other side puts or gets: in full where this side does not remember it. Collective.
@@ -153,7 +178,10 @@ Description Link::exchange(const Transfer& transfer) {
     std::optional<std::uint64_t> digest, words;
   };
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
-  Vector<std::int64_t> mine = transfer.mine().words(ledger_);
+  Vector<std::int64_t> mine(ledger_);
+  std::optional<Diagnostic> wrong = detail::unless_out_of_memory(
+      [&] { mine = transfer.mine().words(ledger_); }, "no memory for a layout; nothing has moved");
+  if (!wrong) wrong = transfer.check(*this);
   Told told_by_first, told_by_second;
   const bool is_first = own_.first < other_.first;
   Told& own = is_first ? told_by_first : told_by_second;
@@ -166,33 +194,46 @@ Description Link::exchange(const Transfer& transfer) {
                     told->digest);
     agreement.equal({"the length of that"}, told->words);
   }
-  agreement.equal({"JunctionOptions::verify", mpi::yes_or_no}, options.verify);
-  agreement.equal({"JunctionOptions::share_memory", mpi::yes_or_no}, options.share_memory);
-  agreement.run(channel, transfer.check(*this));
-  if (known_.size() + told_.size() > most_known) {
-    known_.clear();
-    told_.clear();
-  }
-  Vector<std::int64_t>* theirs = nullptr;
+  agreement.run(channel, wrong);
+
+  const auto found = std::ranges::find(known_, *other.digest, &Known::digest);
+  const bool is_told = std::ranges::find(told_, *own.digest) != told_.end();
+  Vector<std::int64_t> theirs(ledger_);
+  mpi::agree(channel, detail::unless_out_of_memory(
+                          [&] {
+                            if (found != known_.end())
+                              theirs = found->words;
+                            else
+                              theirs.resize(*other.words);
+                          },
+                          "no memory for the other side's layout; nothing has moved"));
   const auto receive = [&] {
-    const auto found = std::ranges::find(known_, *other.digest, &Known::digest);
-    if (found != known_.end()) {
-      theirs = &found->words;
-      return;
-    }
-    theirs = &known_.emplace_back(Known{*other.digest, Vector<std::int64_t>(ledger_)}).words;
-    theirs->resize(*other.words);
-    mpi::broadcast(channel, std::as_writable_bytes(std::span(*theirs)), other_.first);
-  };
-  const auto tell = [&] {
-    if (std::ranges::find(told_, *own.digest) != told_.end()) return;
-    told_.push_back(*own.digest);
-    mpi::broadcast(channel, std::as_writable_bytes(std::span(mine)), own_.first);
+    if (found == known_.end())
+      mpi::broadcast(channel, std::as_writable_bytes(std::span(theirs)), other_.first);
   };
   if (!is_first) receive();
-  tell();
+  if (!is_told) mpi::broadcast(channel, std::as_writable_bytes(std::span(mine)), own_.first);
   if (is_first) receive();
-  return Description::from_words(*theirs);
+  // Sums that are the same on both sides.
+  const std::size_t new_words =
+      (is_told ? 0 : mine.size()) + (found == known_.end() ? theirs.size() : 0);
+  if (remembered_ + new_words > most_remembered) {
+    known_.clear();
+    told_.clear();
+    remembered_ = 0;
+  } else {
+    if (found == known_.end()) known_.push_back({*other.digest, theirs});
+    if (!is_told) told_.push_back(*own.digest);
+    remembered_ += new_words;
+  }
+  return Description::from_words(theirs);
+}
+
+/// All ranks are here, and nothing is under way.
+void Link::disconnect() {
+  broken_ = "the junction is closed";
+  MPI_Comm_free(&communicator_);
+  if (port_ != MPI_COMM_NULL) MPI_Comm_disconnect(&port_);
 }
 
 }  // namespace valet::junction

@@ -15,12 +15,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace valet::junction {
 
 class Link;
 
-/// Something that is put or got. What is below is called while it is the first of its link.
+/// Something that is put or got.
 class Transfer {
  public:
   explicit Transfer(Description description) : mine_(std::move(description)) {}
@@ -31,12 +32,9 @@ class Transfer {
   [[nodiscard]] const Description& mine() const { return mine_; }
   /// What this rank finds wrong with its own arguments. Local.
   [[nodiscard]] virtual std::optional<Diagnostic> check(const Link& link) const = 0;
-  /// Begins: all ranks of both sides are here, and their descriptions are a pair. Collective.
-  virtual void begin(const Link& link, const Description& theirs) = 0;
-  /// Goes on without waiting. @return Whether finish() would not wait. Local.
-  virtual bool progress() { return true; }
-  /// Ends what has begun. Collective.
-  virtual Report finish() = 0;
+  /// Moves everything: the descriptions of both sides are a pair. What it takes is freed in the
+  /// end. Collective over both sides.
+  virtual Report run(const Link& link, const Description& theirs) = 0;
 
  private:
   Description mine_;
@@ -49,33 +47,38 @@ struct Side {
 
 class Link {
  public:
-  /// Merges the groups of an intercommunicator. Collective.
+  /// Merges the groups of an intercommunicator. Collective over both.
   /// @param is_ours  Whether it connects two jobs, and is disconnected in the end.
-  Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen);
+  /// @param wrong    What this rank's arguments have wrong, for an error of all.
+  Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen,
+       const std::optional<Diagnostic>& wrong = {});
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
-  ~Link();
+  ~Link() = default;
 
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   [[nodiscard]] const Side& own() const { return own_; }
   [[nodiscard]] const Side& other() const { return other_; }
 
-  /// Begins a transfer, or has it begin after those before it. Waits for nobody.
+  /// Tells the others that this rank has come to a transfer, or will after those before it. Waits
+  /// for nobody.
   void add(std::shared_ptr<Transfer> transfer);
-  /// @return Whether wait() would not wait. @see JunctionTransfer::progress().
-  bool progress(const Transfer& transfer);
-  /// Ends a transfer and those before it. @throws Error as JunctionTransfer::wait(). Once for each.
+  /// Whether all ranks have come to it, or it has failed. Local.
+  bool is_ready(const Transfer& transfer);
+  /// Carries out a transfer after those before it. @throws Error as JunctionTransfer::wait(). Once
+  /// for each.
   Report wait(const Transfer& transfer);
-  /// Ends all transfers, so that the link can be destroyed. Collective over both sides.
+  /// Carries out all transfers, then ends the connection. Collective over both sides.
   void close();
 
   const JunctionOptions options;
 
  private:
-  enum class Stage : std::uint8_t { waiting, arriving, under_way, over };
+  enum class Stage : std::uint8_t { waiting, arriving, over };
   struct Entry {
     std::shared_ptr<Transfer> transfer;
     Stage stage = Stage::waiting;
+    double since = 0;  ///< when this rank came
     Report report = {};
     std::exception_ptr failure = {};
   };
@@ -85,19 +88,21 @@ class Link {
     Vector<std::int64_t> words;
   };
 
-  bool advance(Entry& entry, bool waits);
-  void step(Entry& entry, Stage next, const std::function<void()>& part);
-  [[nodiscard]] bool has_arrived();
-  void meet(Transfer& transfer);
+  void announce(Entry& entry);
+  void finish(Entry& entry);
+  void attempt(Entry& entry, const std::function<void()>& part);
+  Report run(Transfer& transfer);
   Description exchange(const Transfer& transfer);
+  void disconnect();
 
   Ledger ledger_;
   MPI_Comm port_;
   MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of both sides
   Side own_, other_;
   std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
-  Vector<Known> known_;
+  std::vector<Known> known_;
   std::vector<std::uint64_t> told_;         ///< digests of what the other side knows
+  std::size_t remembered_ = 0;              ///< words of both
   MPI_Request arrival_ = MPI_REQUEST_NULL;  ///< of all ranks at the first that is not over
   std::string broken_;  ///< why nothing can be sent any more; empty while it can
 };

@@ -145,6 +145,18 @@ Diagnostic nobody_came(const Meeting& meeting, const char* what, const char* cal
                   " with the same name and folder, or raise the timeout. ", remedy);
 }
 
+/// What look() finds wrong or throws: the other ranks wait for it.
+template <class Look>
+std::optional<Diagnostic> found_by(Look&& look) {
+  try {
+    return look();
+  } catch (const Error& error) {
+    return diagnose(error.code(), error.what());
+  } catch (const std::exception& error) {
+    return diagnose(ErrorCode::internal, "cannot look for the other job: ", error.what());
+  }
+}
+
 using Port = std::array<char, MPI_MAX_PORT_NAME>;
 
 /// Local.
@@ -174,9 +186,10 @@ std::optional<Diagnostic> wait_for_job(const Meeting& meeting, const std::string
   }
   const OwnFile go(meeting.path(".go"), {joined->second, nonce});
   if (!go.replace(nonce)) return meeting.cannot("write a file");
-  while (std::filesystem::exists(meeting.path(".go")))
+  std::error_code ignored;
+  while (std::filesystem::exists(meeting.path(".go"), ignored))
     if (!polling.again()) {
-      if (!go.remove() && !std::filesystem::exists(meeting.path(".go"))) break;
+      if (!go.remove() && !std::filesystem::exists(meeting.path(".go"), ignored)) break;
       return nobody_came(meeting, "answer of the job that", "connect");
     }
   return std::nullopt;
@@ -247,11 +260,12 @@ MPI_Comm accept_job(MPI_Comm communicator, const std::string& name, const std::s
   const Meeting meeting{name, folder, timeout_seconds};
   Port port{};
   std::optional<Diagnostic> wrong;
-  if (channel.rank() == 0) {
-    wrong = check(meeting);
-    if (!wrong) wrong = open_port(port);
-    if (!wrong) wrong = wait_for_job(meeting, port.data());
-  }
+  if (channel.rank() == 0)
+    wrong = found_by([&] {
+      std::optional<Diagnostic> found = check(meeting);
+      if (!found) found = open_port(port);
+      return found ? found : wait_for_job(meeting, port.data());
+    });
   const auto close = [&] {
     if (port[0] != '\0') MPI_Close_port(port.data());
   };
@@ -273,10 +287,11 @@ MPI_Comm connect_job(MPI_Comm communicator, const std::string& name, const std::
   const Meeting meeting{name, folder, timeout_seconds};
   std::string port;
   std::optional<Diagnostic> wrong;
-  if (channel.rank() == 0) {
-    wrong = check(meeting);
-    if (!wrong) wrong = find_job(meeting, port);
-  }
+  if (channel.rank() == 0)
+    wrong = found_by([&] {
+      std::optional<Diagnostic> found = check(meeting);
+      return found ? found : find_job(meeting, port);
+    });
   mpi::agree(channel, wrong);
   return connect(channel, MPI_Comm_connect, "MPI_Comm_connect", port);
 }

@@ -59,8 +59,7 @@ struct Completion {
 class VALET_EXPORT Requests {
  public:
   /// @param channel  Of its messages; must outlive this. Its hooks are called when wait_any() has
-  /// blocked and when a
-  ///                 request completes; its limit holds for every wait.
+  ///                 blocked and when a request completes; its limit holds for every wait.
   Requests(Ledger& ledger, std::size_t count, const Channel& channel);
 
   /// The request to post into; must be idle.

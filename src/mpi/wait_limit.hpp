@@ -20,8 +20,9 @@ namespace valet::mpi {
 class WaitLimit {
  public:
   /// @param seconds  0 for none.
-  explicit WaitLimit(double seconds)
-      : seconds_(seconds), end_(seconds > 0 ? now() + seconds : seconds) {}
+  /// @param since    When it began, by now().
+  explicit WaitLimit(double seconds, double since = now())
+      : seconds_(seconds), end_(since + seconds) {}
 
   [[nodiscard]] bool is_set() const { return seconds_ > 0; }
   /// After a look that has found nothing. @throws Error mpi_failure beyond the limit.

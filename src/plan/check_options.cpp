@@ -55,6 +55,7 @@ void agree_on_options(mpi::Agreement& agreement, const Options& options) {
 
 void agree_on_options(mpi::Agreement& agreement, const LayoutOptions& options) {
   agreement.equal({"LayoutOptions::method", mpi::name_of<Method>}, options.method);
+  agreement.equal({"LayoutOptions::verify", mpi::yes_or_no}, options.verify);
   agreement.equal({"LayoutOptions::share_memory", mpi::yes_or_no}, options.share_memory);
   agreement.equal({"LayoutOptions::trace", mpi::is_given}, !options.trace.empty());
 }

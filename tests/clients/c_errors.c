@@ -285,7 +285,7 @@ static void check_null_junctions(void) {
       {"close", Valet_Junction_close(NULL)}};
   for (size_t k = 0; k < sizeof refused / sizeof refused[0]; ++k)
     expect_refusal(refused[k].name, refused[k].code, -1, text);
-  expect_refusal("Valet_Junction_progress", Valet_Junction_progress(NULL, NULL), -1,
+  expect_refusal("Valet_Junction_is_ready", Valet_Junction_is_ready(NULL, NULL), -1,
                  "the transfer is a null pointer");
   expect_refusal("Valet_Junction_wait", Valet_Junction_wait(NULL, NULL), -1,
                  "the transfer is a null pointer");

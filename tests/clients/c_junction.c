@@ -77,10 +77,10 @@ static void check_array(int puts, int has_handle, double first) {
           "an array");
   require((transfer != NULL) == has_handle, "a handle");
   if (has_handle) {
-    require(Valet_Junction_progress(transfer, &done) == VALET_SUCCESS && (done == 0 || done == 1),
+    require(Valet_Junction_is_ready(transfer, &done) == VALET_SUCCESS && (done == 0 || done == 1),
             "progress of an array");
-    while (!done) Valet_Junction_progress(transfer, &done);
-    require(Valet_Junction_progress(transfer, NULL) == VALET_SUCCESS, "progress without an answer");
+    while (!done) Valet_Junction_is_ready(transfer, &done);
+    require(Valet_Junction_is_ready(transfer, NULL) == VALET_SUCCESS, "progress without an answer");
     require(Valet_Junction_wait(transfer, &report) == VALET_SUCCESS && report.verified,
             "the end of an array");
   }

@@ -132,7 +132,7 @@ contains
     call require(move(puts, array, layout, 'matrix', transfer) == VALET_SUCCESS, 'an array')
     done = 0
     do while (done == 0)
-      call require(Valet_Junction_progress(transfer, done) == VALET_SUCCESS, 'progress')
+      call require(Valet_Junction_is_ready(transfer, done) == VALET_SUCCESS, 'progress')
     end do
     call require(Valet_Junction_wait(transfer, report) == VALET_SUCCESS .and. &
       report%verified == 1, 'its end')

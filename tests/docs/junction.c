@@ -24,9 +24,9 @@ void simulated(Valet_Junction* analysis, int64_t n, double* part, size_t bytes,
   const Valet_Layout pieces = {1, &n, &piece, &ranks, VALET_ROW_MAJOR, NULL, NULL};
   const Valet_Array density = {part, bytes, VALET_ROW_MAJOR, NULL};
   Valet_Junction_transfer* transfer = NULL;
-  int done = 0;
+  int ready = 0;
   Valet_Junction_put_array(analysis, &density, &pieces, sizeof(double), "density", &transfer);
-  for (int step = 0; step < 10 && !done; ++step) Valet_Junction_progress(transfer, &done);
+  for (int step = 0; step < 10 && !ready; ++step) Valet_Junction_is_ready(transfer, &ready);
   if (Valet_Junction_wait(transfer, NULL) != VALET_SUCCESS)
     fprintf(stderr, "%s\n", Valet_Error_message());
 

@@ -32,7 +32,7 @@ subroutine simulate(analysis, n, part, bytes, particles, count, owners, lists) &
   type(c_ptr) :: transfer
   integer(c_int64_t), target :: piece
   integer(c_int), target :: ranks
-  integer(c_int) :: code, done
+  integer(c_int) :: code, ready
   integer :: k, step
 
   ! It puts its part of an array of n elements, in pieces, and computes meanwhile.
@@ -42,8 +42,8 @@ subroutine simulate(analysis, n, part, bytes, particles, count, owners, lists) &
   code = Valet_Junction_put_array(analysis, Valet_Array(part, bytes), pieces, 8_c_size_t, &
     'density', transfer)
   do step = 1, 10
-    code = Valet_Junction_progress(transfer, done)
-    if (done == 1) exit
+    code = Valet_Junction_is_ready(transfer, ready)
+    if (ready == 1) exit
   end do
   code = Valet_Junction_wait(transfer)
   if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()

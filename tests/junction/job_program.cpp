@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// One of two jobs that meet: job_program accept|connect NAME FOLDER SECONDS. Rank 0 prints the word
-// that the other job has sent, or the error, after all ranks have had the same.
+// One of two jobs: job_program accept|connect NAME FOLDER SECONDS, which meet, or put|get NAME
+// FOLDER SECONDS STEPS, with a junction. Rank 0 prints the word that the other job has sent, or how
+// many steps were right, or the error, after all ranks have had the same.
 
 #include "junction/meeting.hpp"
+#include <valet/junction.hpp>
 #include <valet/valet.hpp>
 
 #include <mpi.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -43,20 +49,53 @@ std::string exchange(MPI_Comm inter, bool accepts) {
   return text.str();
 }
 
+std::string meet(char** argv) {
+  const bool accepts = std::string(argv[1]) == "accept";
+  const auto join = accepts ? valet::junction::accept_job : valet::junction::connect_job;
+  MPI_Comm inter = join(MPI_COMM_WORLD, argv[2], argv[3], std::atof(argv[4]));
+  const std::string text = exchange(inter, accepts);
+  MPI_Comm_disconnect(&inter);
+  return text;
+}
+
+/// An array in each step, in blocks on the one side and cyclic on the other.
+std::string put_or_get(char** argv, int rank, int ranks) {
+  const bool puts = std::string(argv[1]) == "put";
+  const int steps = std::atoi(argv[5]);
+  constexpr std::int64_t extent = 100'000;
+  const valet::GridLayout layout{puts ? valet::BlockCyclic::block({extent}, {ranks})
+                                      : valet::BlockCyclic::cyclic({extent}, {ranks})};
+  std::vector<double> values(static_cast<std::size_t>(layout.layout.local_elements(rank)));
+  valet::JunctionOptions options;
+  options.folder = argv[3];
+  options.timeout_seconds = std::atof(argv[4]);
+  options.budget_bytes = 100'000;
+  valet::Junction junction = puts ? valet::Junction::accept(MPI_COMM_WORLD, argv[2], options)
+                                  : valet::Junction::connect(MPI_COMM_WORLD, argv[2], options);
+  int right = 0;
+  for (int step = 0; step < steps; ++step) {
+    if (puts) std::fill(values.begin(), values.end(), step);
+    (puts ? junction.put(std::span<const double>(values), layout)
+          : junction.get(std::span(values), layout))
+        .wait();
+    right += std::count(values.begin(), values.end(), step) == std::ssize(values) ? 1 : 0;
+    if (step == 0 && rank == 0) std::cout << "goes on" << std::endl;
+  }
+  junction.close();
+  return std::to_string(right) + " steps were right";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 5) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  const bool accepts = std::string(argv[1]) == "accept";
-  int rank = 0;
+  if (argc != 5 && argc != 6) MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   std::string text;
   try {
-    const auto meet = accepts ? valet::junction::accept_job : valet::junction::connect_job;
-    MPI_Comm inter = meet(MPI_COMM_WORLD, argv[2], argv[3], std::atof(argv[4]));
-    text = exchange(inter, accepts);
-    MPI_Comm_disconnect(&inter);
+    text = argc == 5 ? meet(argv) : put_or_get(argv, rank, ranks);
   } catch (const valet::Error& error) {
     text = error.what();
   }

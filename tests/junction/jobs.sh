@@ -83,4 +83,25 @@ wait "$second"
 expect "$work/accept" "5 ranks, words 11 22"
 expect "$work/connect" "5 ranks, words 11 22"
 expect_no_files "a meeting"
+
+job 4 "$work/put" put steps "$folder" 40 100 &
+second=$!
+job 3 "$work/get" get steps "$folder" 40 100
+wait "$second"
+expect "$work/put" "100 steps were right"
+expect "$work/get" "100 steps were right"
+expect_no_files "a junction"
+
+# One side is killed in the middle: the other gets an error and ends.
+for killed in put get; do
+  left=$(echo "put get" | sed "s/ *$killed *//")
+  job 3 "$work/killed_$killed" $killed "kill_$killed" "$folder" 3 100000000 &
+  first=$!
+  job 2 "$work/left_$left" $left "kill_$killed" "$folder" 3 100000000 &
+  second=$!
+  until grep -q "goes on" "$work/killed_$killed" && grep -q "goes on" "$work/left_$left"; do sleep 0.1; done
+  pkill -9 -f "^$program $killed kill_$killed"
+  wait "$first" "$second"
+  expect "$work/left_$left" "nothing came from other ranks for 3"
+done
 exit $failed

@@ -203,15 +203,32 @@ TEST_F(JunctionErrors, ATooSmallBudget) {
                ErrorCode::budget_too_small, {"budget", "at least"});
 }
 TEST_F(JunctionErrors, OptionsThatDiffer) {
-  Junction narrow =
-      Junction::connect(sides_->between(), "differ", JunctionOptions{.verify = sides_->is_first});
-  const auto layout = block({5});
   expect_error(outcome_of([&] {
-                 (sides_->is_first ? narrow.put(std::span<const int>(values_), layout)
-                                   : narrow.get(std::span(values_), layout))
-                     .wait();
+                 static_cast<void>(Junction::connect(sides_->between(), "differ",
+                                                     JunctionOptions{.verify = sides_->is_first}));
                }),
                ErrorCode::invalid_argument, {"JunctionOptions::verify", "differs"});
+}
+TEST_F(JunctionErrors, TimesThatDifferOrAreNone) {
+  const auto connect = [&](double seconds) {
+    return outcome_of([&] {
+      static_cast<void>(Junction::connect(sides_->between(), "times",
+                                          JunctionOptions{.timeout_seconds = seconds}));
+    });
+  };
+  expect_error(connect(sides_->is_first ? 0 : 5), ErrorCode::invalid_argument,
+               {"timeout_seconds", "0", "5000"});
+  expect_error(connect(-1), ErrorCode::invalid_argument, {"timeout_seconds", "give seconds"});
+}
+TEST_F(JunctionErrors, ClosedByOneSideOnly) {
+  Junction other = Junction::connect(sides_->between(), "half");
+  expect_error(outcome_of([&] {
+                 if (sides_->is_first)
+                   other.put(std::span<const int>(values_), block({500})).wait();
+                 else
+                   other.close();
+               }),
+               ErrorCode::invalid_argument, {"closes it", "puts", "as many transfers"});
 }
 TEST_F(JunctionErrors, AClosedJunction) {
   Junction other = Junction::connect(sides_->between(), "closed");
@@ -231,7 +248,7 @@ TEST_F(JunctionErrors, WhatArrivesOtherwiseThanItWasPut) {
                                    : watched.get(std::span(spoilt), layout, "field"))
                      .wait();
                }),
-               ErrorCode::corrupted, {"'field'", "not what was put"});
+               ErrorCode::corrupted, {"elements", "not what they were"});
 }
 
 }  // namespace

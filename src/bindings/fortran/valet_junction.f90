@@ -33,7 +33,7 @@ module valet_junction
     Valet_Junction_put_array, Valet_Junction_get_array, Valet_Junction_put_blocks, &
     Valet_Junction_get_blocks, Valet_Junction_get_blocks_into, Valet_Junction_put_numbered, &
     Valet_Junction_get_numbered, Valet_Junction_put_ragged, Valet_Junction_get_ragged, &
-    Valet_Junction_progress, Valet_Junction_wait, Valet_Junction_close
+    Valet_Junction_is_ready, Valet_Junction_wait, Valet_Junction_close
 
   interface
     !> Called by Valet_Junction_options_default().
@@ -117,12 +117,12 @@ module valet_junction
       type(c_ptr), intent(inout), optional :: transfer
     end function
 
-    !> `done` becomes 1 when Valet_Junction_wait() would not wait, else 0.
-    integer(c_int) function Valet_Junction_progress(transfer, done) &
-        bind(C, name="Valet_Junction_progress")
+    !> `ready` becomes 1 when Valet_Junction_wait() takes as long as the data, else 0.
+    integer(c_int) function Valet_Junction_is_ready(transfer, ready) &
+        bind(C, name="Valet_Junction_is_ready")
       import :: c_int, c_ptr
       type(c_ptr), value :: transfer
-      integer(c_int), intent(out), optional :: done
+      integer(c_int), intent(out), optional :: ready
     end function
 
     integer(c_int) function Valet_Junction_wait(transfer, report) &

@@ -61,12 +61,10 @@ class VALET_EXPORT BlockCyclic {
                                           IndexOrder rank_order = IndexOrder::row_major);
   /// A general grid, for valet::redistribute() and valet::intersect(). Local.
   /// @param cuts        Per dimension, ascending from 0 to the extent: coordinate c of the cells
-  /// has
-  ///                    the indices cuts[c] to cuts[c+1]-1. Equal cuts make cells without elements.
+  ///                    has the indices cuts[c] to cuts[c+1]-1. Equal cuts make empty cells.
   /// @param rank_order  How coordinates number the cells.
   /// @throws Error invalid_argument naming the dimension and the number: not 1 to 6 dimensions,
-  /// less
-  ///         than two cuts, cuts that descend or do not begin with 0, more than most_elements
+  ///         less than two cuts, cuts that descend or do not begin with 0, more than most_elements
   ///         elements, more than 2^31-1 cells.
   [[nodiscard]] static BlockCyclic cut_at(
       const layout::PerDimension<std::vector<std::int64_t>>& cuts,

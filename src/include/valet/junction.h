@@ -185,12 +185,11 @@ VALET_EXPORT int Valet_Junction_get_ragged(Valet_Junction* junction,
                                            const Valet_Ragged_storage* storage,
                                            Valet_Junction_transfer** transfer);
 
-/** Goes on as far as that needs no rank that has not come: valet::JunctionTransfer::progress().
- * Collective over this side, and over both once all ranks have come.
+/** Whether all ranks of both sides have come: valet::JunctionTransfer::is_ready(). Local.
  * @param transfer  Something that is put or got.
- * @param done      NULL, or receives 1 when Valet_Junction_wait() would not wait, else 0.
+ * @param ready     NULL, or receives 1 when Valet_Junction_wait() takes as long as the data, else 0.
  * @return VALET_SUCCESS or an error code. */
-VALET_EXPORT int Valet_Junction_progress(Valet_Junction_transfer* transfer, int* done);
+VALET_EXPORT int Valet_Junction_is_ready(Valet_Junction_transfer* transfer, int* ready);
 /** Ends a transfer and those before it, and frees its handle, also on error:
  * valet::JunctionTransfer::wait(). Collective over both sides.
  * @param transfer  Something that is put or got.

@@ -5,6 +5,7 @@
 /// Data between two jobs, or two groups of ranks, each of which knows its own layout only.
 
 #include <valet/block_storage.hpp>
+#include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 #include <valet/object_layout.hpp>
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -30,7 +32,7 @@ class Transfer;
 /// @endcond
 
 /// Options of a junction. `verify`, `share_memory` and `timeout_seconds` are the same on all ranks
-/// of both sides.
+/// of both sides: connect() and accept() compare them.
 struct JunctionOptions {
   /// Where separately started jobs find each other, by files that both see. Files of a run that was
   /// killed do no harm. Only rank 0 uses it.
@@ -63,11 +65,11 @@ class VALET_EXPORT JunctionTransfer {
   JunctionTransfer& operator=(const JunctionTransfer&) = delete;
   ~JunctionTransfer();
 
-  /// Goes on as far as that needs no rank that has not come yet; there is no thread that does.
-  /// Collective over this side, and once all ranks of both sides have called it or wait(), over
-  /// both: they then agree, and data travel in further calls.
-  /// @return Whether wait() would not wait. Errors are those of wait().
-  bool progress();
+  /// Whether all ranks of both sides have called for this transfer and those before it are over:
+  /// then wait() takes as long as the data. Also where wait() would throw because the other side
+  /// has not come within the timeout. There is no thread; data travel in wait(). Local, and may
+  /// differ between ranks.
+  [[nodiscard]] bool is_ready();
   /// Ends this transfer and those before it. Collective over both sides; blocking. Once only.
   /// @return Counts elements as blocks for arrays.
   /// @throws Error as Junction says; invalid_argument on this rank if it was waited for.
@@ -96,11 +98,13 @@ class VALET_EXPORT JunctionTransfer {
 /// put, other labels, extents, element sizes, kinds of data), and those of redistribute(),
 /// plan_to_ranks(), plan_to_slots() and execute(). corrupted with JunctionOptions::verify.
 /// mpi_failure where the other side does not answer within the timeout: the junction is of no use
-/// any more, and what was being got is unspecified; what was put is as it was. Other errors leave
+/// any more, and what was being got is unspecified; what was put is as it was,
+/// but for blocks of different sizes. Other errors leave
 /// the junction as it was.
 ///
-/// Memory on each rank: budget + 64 KiB + 256*neighbours + 64*(M+N) bytes, and the cuts of general
-/// grids; for blocks what their plan takes.
+/// Memory on each rank: budget + 64 KiB + 256*neighbours + 64*(M+N) bytes, and for the descriptions
+/// 16 KiB and 32 bytes for each rank or cell that a layout lists and each of its cuts; for blocks
+/// what their plan takes.
 class VALET_EXPORT Junction {
  public:
   /// Opens a port and waits for another job that calls connect() with the same name. One of the two
@@ -215,6 +219,9 @@ class VALET_EXPORT Junction {
 
   /// @cond
   // For the C interface.
+  static bool is_between(MPI_Comm communicator);
+  static Junction over(MPI_Comm intercommunicator, const JunctionOptions& options,
+                       const std::optional<Diagnostic>& wrong);
   JunctionTransfer begin(std::shared_ptr<junction::Transfer> transfer);
   /// @endcond
 

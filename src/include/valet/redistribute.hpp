@@ -56,13 +56,16 @@ using SourceArray = LocalArray<const void*>;
 /// An array to write.
 using TargetArray = LocalArray<void*>;
 
-/// Options for moving an array. Only `method`, `share_memory`, and whether `trace` is set, must be
-/// the same on all ranks.
+/// Options for moving an array. Only `method`, `verify`, `share_memory`, and whether `trace` is
+/// set, must be the same on all ranks.
 struct LayoutOptions {
   /// Scratch for elements in transit and for the overlap with other ranks' parts, in bytes.
   std::size_t budget_bytes = std::size_t{4} << 20;
   /// How redistribute_in_place() exchanges its pages; redistribute() has its own schedule.
   Method method = Method::automatic;
+  /// Compares checksums of the whole array before and afterwards, in which each element counts with
+  /// its place in the array.
+  bool verify = false;
   /// As Options::share_memory.
   bool share_memory = true;
   /// As Options::keep_memory; also covers buffers.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "engine/array_part.hpp"
+#include <valet/block_cyclic.hpp>
 
 #include <xxhash.h>
 
@@ -14,11 +14,13 @@ namespace valet::layout {
 /// over all ranks does not depend on the layout.
 class ElementSum {
  public:
-  ElementSum(const BlockCyclic& layout, const ArrayCell& cell, std::size_t element_bytes)
+  ElementSum(const BlockCyclic& layout, int grid_rank, std::size_t element_bytes,
+             const BlockCyclic::Extents& strides, const void* data)
       : layout_(layout),
-        cell_(cell),
-        place_(layout.coordinates(cell.grid_rank)),
-        element_bytes_(element_bytes) {}
+        place_(layout.coordinates(grid_rank)),
+        element_bytes_(element_bytes),
+        strides_(strides),
+        data_(static_cast<const std::byte*>(data)) {}
 
   [[nodiscard]] std::uint64_t sum() {
     sum_ = 0;
@@ -31,7 +33,7 @@ class ElementSum {
   /// @param offset  Where it lies, in elements.
   void add(std::size_t d, std::int64_t number, std::int64_t offset) {
     if (d == layout_.dimensions()) {
-      sum_ += XXH3_64bits_withSeed(cell_.data + offset * static_cast<std::int64_t>(element_bytes_),
+      sum_ += XXH3_64bits_withSeed(data_ + offset * static_cast<std::int64_t>(element_bytes_),
                                    element_bytes_, static_cast<std::uint64_t>(number));
       return;
     }
@@ -39,13 +41,14 @@ class ElementSum {
     const std::int64_t extent = dimension.local_extent(place_[d]);
     for (std::int64_t local = 0; local < extent; ++local)
       add(d + 1, number * dimension.extent() + dimension.global_index(place_[d], local),
-          offset + local * cell_.strides[d]);
+          offset + local * strides_[d]);
   }
 
   const BlockCyclic& layout_;
-  const ArrayCell& cell_;
   BlockCyclic::Coordinates place_;
   std::size_t element_bytes_;
+  const BlockCyclic::Extents& strides_;
+  const std::byte* data_;
   std::uint64_t sum_ = 0;
 };
 

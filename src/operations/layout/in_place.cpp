@@ -88,7 +88,7 @@ struct PageNeeds {
 };
 
 /// One call on one rank.
-class InPlace : layout::LayoutCall {
+class InPlace : public layout::LayoutCall {
  public:
   InPlace(const std::shared_ptr<call::Frame>& whole, const GridLayout& source,
           const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)

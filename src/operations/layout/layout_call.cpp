@@ -8,7 +8,7 @@
 #include "geometry/intersection.hpp"
 #include "geometry/numbered_array.hpp"
 #include "mpi/agreement.hpp"
-#include "operations/layout/redistribution.hpp"
+#include "operations/layout/element_sum.hpp"
 #include "plan/check_options.hpp"
 
 #include <xxhash.h>
@@ -251,11 +251,13 @@ void LayoutCall::describe(Report& report) const {
                              static_cast<std::uint64_t>(channel.size()), frame.traces());
 }
 
-template <class Pointer>
-Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const GridSide& other,
-                                         const LocalArray<Pointer>& array) const {
-  Vector<ArrayCell> found(frame.ledger);
-  found.reserve(side.cells);
+namespace {
+
+/// Calls action(cell, elements, its part of the array) for the cells of a rank that have elements.
+/// The strides of a part are those of its cell.
+template <class Pointer, class Action>
+void for_each_part(const GridSide& side, const LocalArray<Pointer>& array,
+                   std::size_t element_bytes, Action&& action) {
   std::size_t next = 0;
   std::int64_t before = 0;  // elements of cells that lie one after the other
   side.for_each_cell([&](int cell) {
@@ -264,16 +266,49 @@ Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const GridSide& o
     if (!array.cells.empty()) part = array.cells[next++];
     const std::int64_t elements = product_of(extents);
     if (elements == 0) return;
-    ArrayCell& entry = found.emplace_back(
-        ArrayCell{cell, Intersection(frame.ledger, side.layout(), cell, other.layout()),
-                  strides_of(part.strides, extents, array.order), nullptr, nullptr});
-    const std::size_t offset = static_cast<std::size_t>(before) * element_bytes;
-    entry.data = static_cast<const std::byte*>(part.data) + offset;
-    if constexpr (std::is_same_v<Pointer, void*>)
-      entry.room = static_cast<std::byte*>(part.data) + offset;
+    part.strides = strides_of(part.strides, extents, array.order);
+    using Byte = std::conditional_t<std::is_same_v<Pointer, void*>, std::byte, const std::byte>;
+    part.data = static_cast<Byte*>(part.data) + static_cast<std::size_t>(before) * element_bytes;
+    action(cell, part);
     if (array.cells.empty()) before += elements;
   });
+}
+
+}  // namespace
+
+template <class Pointer>
+Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const GridSide& other,
+                                         const LocalArray<Pointer>& array) const {
+  Vector<ArrayCell> found(frame.ledger);
+  found.reserve(side.cells);
+  for_each_part(side, array, element_bytes, [&](int cell, const CellArray<Pointer>& part) {
+    ArrayCell& entry = found.emplace_back(
+        ArrayCell{cell, Intersection(frame.ledger, side.layout(), cell, other.layout()),
+                  part.strides, static_cast<const std::byte*>(part.data), nullptr});
+    if constexpr (std::is_same_v<Pointer, void*>) entry.room = static_cast<std::byte*>(part.data);
+  });
   return found;
+}
+
+template <class Pointer>
+std::uint64_t LayoutCall::sum_of(const GridSide& side, const LocalArray<Pointer>& array) const {
+  std::uint64_t sum = 0;
+  for_each_part(side, array, element_bytes, [&](int cell, const CellArray<Pointer>& part) {
+    sum += ElementSum(side.layout(), cell, element_bytes, part.strides, part.data).sum();
+  });
+  return sum;
+}
+
+template std::uint64_t LayoutCall::sum_of(const GridSide&, const SourceArray&) const;
+template std::uint64_t LayoutCall::sum_of(const GridSide&, const TargetArray&) const;
+
+void LayoutCall::verify(std::uint64_t difference, Report& report) const {
+  mpi::sum(channel, std::span(&difference, 1));
+  if (difference != 0)
+    throw Error(ErrorCode::corrupted,
+                "the elements of the array are not what they were before; restart from a "
+                "checkpoint and report this");
+  report.verified = true;
 }
 
 template <class Source>

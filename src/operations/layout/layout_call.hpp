@@ -19,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace valet::layout {
 
@@ -120,6 +121,13 @@ struct LayoutCall {
   /// Moves everything at once, in the scratch that share_parts() has taken. Collective.
   void move_at_once(Report& report);
 
+  /// Hashes of the elements of this rank, whose sum over all ranks does not depend on the layout.
+  template <class Pointer>
+  [[nodiscard]] std::uint64_t sum_of(const GridSide& side, const LocalArray<Pointer>& array) const;
+  /// Looks whether something is lost. Collective. @throws Error corrupted on all ranks.
+  /// @param difference  Between this rank's sums before and afterwards.
+  void verify(std::uint64_t difference, Report& report) const;
+
   /// What is the same in both reports.
   void describe(Report& report) const;
 
@@ -157,8 +165,14 @@ Report run_layout_call(MPI_Comm communicator, const GridLayout& from, const Grid
     Move move(frame, from, to, element_bytes, options);
     move.prepare(arrays...);
     const double planned = mpi::now() - start;
+    const auto all = std::tie(arrays...);  // in place the source is the target
+    const std::uint64_t before = options.verify ? move.sum_of(move.from, std::get<0>(all)) : 0;
     Report report = move.run(arrays...);
     report.plan_seconds = planned;
+    if (!options.verify) return report;
+    const double moved = mpi::now();
+    move.verify(before - move.sum_of(move.to, std::get<sizeof...(Arrays) - 1>(all)), report);
+    report.verify_seconds = mpi::now() - moved;
     return report;
   });
 }

@@ -4,27 +4,23 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
-#include "operations/layout/element_sum.hpp"
 #include "operations/layout/layout_call.hpp"
-#include "operations/layout/redistribution.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 namespace valet {
 namespace {
 
 /// One call on one rank: what it checks, then what it moves.
-class Redistribution : public layout::ArrayMove, layout::LayoutCall {
+class Redistribution : public layout::LayoutCall {
  public:
   Redistribution(const std::shared_ptr<call::Frame>& whole, const GridLayout& source,
                  const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)
-      : LayoutCall(*whole, "layout", source, target, bytes, chosen),
-        meter_(frame.progress("redistribute",
-                              static_cast<std::uint64_t>(from.elements() + to.elements()),
-                              element_bytes)) {}
+      : LayoutCall(*whole, "layout", source, target, bytes, chosen) {}
 
   /// Collective. All ranks come back, ready to move, or all throw.
   void prepare(const SourceArray& source, const TargetArray& target) {
@@ -35,44 +31,23 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
     frame.align();
   }
 
-  /// Begins to move. Collective.
-  void begin() {
-    report_.neighbours = neighbours();
-    if (!(*all)->at_once) begin_chunks();
-  }
-  void planned(double seconds) { report_.plan_seconds = seconds; }
-  bool progress() override {
-    bool is_done = true;
-    if (exchange_) step([&](std::span<std::byte>) { is_done = exchange_->progress(); });
-    return is_done;
-  }
-  Report finish() override {
-    const double start = mpi::now();
-    frame.exchange(meter_, report_, [&] {
-      if (exchange_)
-        step([&](std::span<std::byte>) { exchange_->finish(report_); });
-      else
-        move_at_once(report_);
-    });
-    describe(report_);
-    report_.exchange_seconds = mpi::now() - start;
-    return std::move(report_);
-  }
-  [[nodiscard]] std::uint64_t sum_of_source() const override { return sum_of(from, sent); }
-  [[nodiscard]] std::uint64_t sum_of_target() const override { return sum_of(to, received); }
   Report run(const SourceArray& /*source*/, const TargetArray& /*target*/) {
-    begin();
-    return finish();
+    const double start = mpi::now();
+    Report report;
+    report.neighbours = neighbours();
+    frame.exchange("redistribute", static_cast<std::uint64_t>(from.elements() + to.elements()),
+                   element_bytes, report, [&] {
+                     if ((*all)->at_once)
+                       move_at_once(report);
+                     else
+                       move_in_chunks(report);
+                   });
+    describe(report);
+    report.exchange_seconds = mpi::now() - start;
+    return report;
   }
 
  private:
-  [[nodiscard]] std::uint64_t sum_of(const layout::GridSide& side,
-                                     const Vector<layout::ArrayCell>& cells) const {
-    std::uint64_t sum = 0;
-    for (const layout::ArrayCell& cell : cells)
-      sum += layout::ElementSum(side.layout(), cell, element_bytes).sum();
-    return sum;
-  }
   std::optional<Diagnostic> check(const SourceArray& source, const TargetArray& target) {
     if (auto diagnostic = check_grids()) return diagnostic;
     if (auto diagnostic = check_array(from, source)) return diagnostic;
@@ -153,26 +128,22 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
     return wish;
   }
 
-  void begin_chunks() {
+  void move_in_chunks(Report& report) {
     frame.memory->share(node_wish(sizes(**all)));
+    std::unique_ptr<layout::ArrayExchange> exchange;
     mpi::agree(channel, detail::unless_out_of_memory(
                             [&] {
-                              exchange_ = std::make_unique<layout::ArrayExchange>(
+                              exchange = std::make_unique<layout::ArrayExchange>(
                                   channel, frame.ledger, sizes_beside_node(), *std::move(peers),
                                   copies(), frame.memory->node());
-                              frame.memory->take_scratch(exchange_->scratch_bytes());
+                              frame.memory->take_scratch(exchange->scratch_bytes());
                             },
                             layout::out_of_memory));
-    step([&](std::span<std::byte> scratch) { exchange_->begin(scratch); });
-  }
-
-  /// A part of the exchange in chunks, by work(scratch).
-  template <class Work>
-  void step(Work&& work) {
     try {
-      frame.memory->use_scratch(std::forward<Work>(work));
+      frame.memory->use_scratch(
+          [&](std::span<std::byte> scratch) { exchange->run(scratch, report); });
     } catch (...) {
-      static_cast<void>(exchange_.release());  // MPI may still write a credit to it
+      static_cast<void>(exchange.release());  // MPI may still write a credit to it
       throw;
     }
   }
@@ -180,26 +151,9 @@ class Redistribution : public layout::ArrayMove, layout::LayoutCall {
   std::uint64_t enough_ = 0;  ///< a budget, for this rank
   std::uint64_t intersection_bytes_ = 0;
   std::optional<storage::NodeWish> wish_;  ///< before the chunk is agreed upon
-  observe::ProgressMeter meter_;
-  Report report_;
-  std::unique_ptr<layout::ArrayExchange> exchange_;  ///< where not all moves at once
 };
 
 }  // namespace
-
-std::unique_ptr<layout::ArrayMove> layout::begin_move(const std::shared_ptr<call::Frame>& frame,
-                                                      const GridLayout& from, const GridLayout& to,
-                                                      std::size_t element_bytes,
-                                                      const SourceArray& source,
-                                                      const TargetArray& target,
-                                                      const LayoutOptions& options) {
-  const double start = mpi::now();
-  auto move = std::make_unique<Redistribution>(frame, from, to, element_bytes, options);
-  move->prepare(source, target);
-  move->begin();
-  move->planned(mpi::now() - start);
-  return move;
-}
 
 Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 
 namespace valet::plan {
 namespace {
@@ -21,36 +22,61 @@ struct SideSizes {
   double most_seconds = 0;  ///< to find what a rank shares
 };
 
-SideSizes sizes_of(const BlockCyclic& mine, const BlockCyclic& theirs, std::uint64_t element_bytes,
-                   std::uint64_t budget_bytes) {
-  SideSizes sizes;
+/// What all ranks of both sides agree on: the least of each.
+struct AgreedSizes {
+  bool at_once = true;
+  std::uint64_t chunk_elements = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// Calls action(rank, what it shares, bytes that tell what, seconds to find it).
+template <class Action>
+void for_each_rank(const BlockCyclic& mine, const BlockCyclic& theirs, Action&& action) {
   for (int rank = 0; rank < mine.ranks(); ++rank) {
     Ledger ledger;
     const auto start = std::chrono::steady_clock::now();
     const layout::Intersection shared(ledger, mine, rank, theirs);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    const std::uint64_t described = ledger.current_bytes();
-    const auto elements = static_cast<std::uint64_t>(mine.local_elements(rank));
-    const std::uint64_t bytes = elements * element_bytes;
+    action(rank, shared, ledger.current_bytes(), seconds.count());
+  }
+}
+
+/// @param sends  Whether this side does.
+void agree(AgreedSizes& agreed, const BlockCyclic& mine, const BlockCyclic& theirs, bool sends,
+           std::uint64_t element_bytes, std::uint64_t budget_bytes) {
+  for_each_rank(mine, theirs, [&](int rank, const auto&, std::uint64_t described, double) {
+    const auto bytes = static_cast<std::uint64_t>(mine.local_elements(rank)) * element_bytes;
+    if (bytes == 0) return;
     const std::uint64_t rest = budget_bytes - std::min(budget_bytes, described);
     const auto chunk = static_cast<std::uint64_t>(
         layout::choose_chunk_elements(rest, static_cast<std::size_t>(element_bytes)));
     if (chunk == 0)
       tools::refuse("--budget ", budget_bytes, " does not hold what rank ", rank,
                     " shares with the other side, ", described, " bytes, and two elements");
-    const bool at_once = bytes <= std::min<std::uint64_t>(rest, schedule::most_bytes_at_once);
-    std::uint64_t neighbours = 0;
-    for (int p = shared.next_peer(0); p < theirs.ranks(); p = shared.next_peer(p + 1)) {
-      const auto with_peer = static_cast<std::uint64_t>(shared.elements(p));
-      sizes.messages += at_once ? 1 : (with_peer + chunk - 1) / chunk;
-      ++neighbours;
-    }
-    sizes.bytes += bytes;
-    sizes.most_bytes = std::max(sizes.most_bytes, bytes);
-    sizes.most_neighbours = std::max(sizes.most_neighbours, neighbours);
-    sizes.most_described = std::max(sizes.most_described, described);
-    sizes.most_seconds = std::max(sizes.most_seconds, seconds.count());
-  }
+    agreed.chunk_elements = std::min(agreed.chunk_elements, chunk);
+    agreed.at_once =
+        agreed.at_once && bytes <= rest && (!sends || bytes <= schedule::most_bytes_at_once);
+  });
+}
+
+SideSizes sizes_of(const BlockCyclic& mine, const BlockCyclic& theirs, std::uint64_t element_bytes,
+                   const AgreedSizes& agreed) {
+  SideSizes sizes;
+  for_each_rank(
+      mine, theirs, [&](int rank, const auto& shared, std::uint64_t described, double seconds) {
+        const auto bytes = static_cast<std::uint64_t>(mine.local_elements(rank)) * element_bytes;
+        std::uint64_t neighbours = 0;
+        for (int p = shared.next_peer(0); p < theirs.ranks(); p = shared.next_peer(p + 1)) {
+          const auto elements = static_cast<std::uint64_t>(shared.elements(p));
+          sizes.messages +=
+              agreed.at_once ? 1 : (elements + agreed.chunk_elements - 1) / agreed.chunk_elements;
+          ++neighbours;
+        }
+        sizes.bytes += bytes;
+        sizes.most_bytes = std::max(sizes.most_bytes, bytes);
+        sizes.most_neighbours = std::max(sizes.most_neighbours, neighbours);
+        sizes.most_described = std::max(sizes.most_described, described);
+        sizes.most_seconds = std::max(sizes.most_seconds, seconds);
+      });
   return sizes;
 }
 
@@ -60,10 +86,13 @@ tools::Case analyse(const JunctionSizes& sizes, std::uint64_t budget_bytes) {
   if (sizes.element_bytes == 0) tools::refuse("--element-bytes is 0; give the size of an element");
   const auto [from, to] = tools::parse_move(sizes.extent, sizes.move);
   const auto ranks = static_cast<std::uint64_t>(from.ranks() + to.ranks());
+  AgreedSizes agreed;
+  agree(agreed, from, to, true, sizes.element_bytes, budget_bytes);
+  agree(agreed, to, from, false, sizes.element_bytes, budget_bytes);
   tools::Case sides = tools::Case::array();
   for (const bool puts : {true, false}) {
     const BlockCyclic& mine = puts ? from : to;
-    const SideSizes side = sizes_of(mine, puts ? to : from, sizes.element_bytes, budget_bytes);
+    const SideSizes side = sizes_of(mine, puts ? to : from, sizes.element_bytes, agreed);
     sides.push_back({{"side", puts ? "puts" : "gets"},
                      {"ranks", mine.ranks()},
                      {"bytes", side.bytes},
