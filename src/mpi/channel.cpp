@@ -232,7 +232,7 @@ CacheHandle checked_cache_of(MPI_Comm user) {
   if (is_inter != 0)
     throw Error(ErrorCode::invalid_communicator,
                 "an intercommunicator has two groups, and a map names ranks of one; merge it with "
-                "MPI_Intercomm_merge first");
+                "MPI_Intercomm_merge first, or put and get over a valet::Junction");
   return cache_of(user);
 }
 

@@ -19,6 +19,7 @@ void expect_moved_in_place(const GridLayout& from, const GridLayout& to, std::si
       {.data = memory.data(), .bytes = memory.size(), .order = order}, options);
   std::copy_n(memory.begin(), after.bytes().size(), after.bytes().begin());
   EXPECT_EQ(sum_over_ranks(after.wrong_bytes()), 0);
+  EXPECT_TRUE(all_ranks(report.verified == options.verify));
   const std::uint64_t neighbours = neighbours_of_rank(from, to);
   EXPECT_TRUE(all_ranks(report.neighbours == neighbours));
   const std::uint64_t promised =
@@ -112,7 +113,7 @@ TEST(RedistributeInPlace, SaysWhatBudgetIsNeeded) {
     if (grids.pick(0, 1) == 0)
       expect_moved_in_place(from, to, element_bytes, IndexOrder::row_major,
                             {.budget_bytes = std::size_t{4} << 20, .method = Method::stream});
-    LayoutOptions options{.method = methods[k % methods.size()]};
+    LayoutOptions options{.method = methods[k % methods.size()], .verify = k % 2 == 0};
     std::mt19937_64 own(seed() + k + static_cast<std::uint64_t>(rank()));
     options.budget_bytes = own() % (std::size_t{1} << (4 + own() % 14));
     std::vector<std::byte> memory(

@@ -16,6 +16,7 @@ void expect_moved(const GridLayout& from, const GridLayout& to, std::size_t elem
                                      target.target(), options);
   EXPECT_EQ(sum_over_ranks(target.wrong_bytes()), 0);
   EXPECT_EQ(sum_over_ranks(source.wrong_bytes()), 0) << "the source has changed";
+  EXPECT_TRUE(all_ranks(report.verified == options.verify));
   const std::uint64_t neighbours = neighbours_of_rank(from, to);
   EXPECT_TRUE(all_ranks(report.neighbours == neighbours));
   const std::uint64_t promised =
@@ -42,6 +43,7 @@ TEST(Redistribute, DeliversEveryElementBetweenRandomLayouts) {
     const std::int64_t source_padding = grids.pick(0, 2), target_padding = grids.pick(0, 2);
     LayoutOptions options;
     options.share_memory = grids.pick(0, 1) == 0;
+    options.verify = grids.pick(0, 1) == 0;
     const bool tight = grids.pick(0, 1) == 0;
     options.budget_bytes = tight ? std::size_t{48} << 10 : std::size_t{4} << 20;
     Part source(from, element_bytes, source_order, source_padding);
@@ -90,6 +92,21 @@ TEST(Redistribute, AcceptsEmptyRanksAndEmptyArrays) {
   const GridLayout none{BlockCyclic({0, 5}, {2, 2}, {1, size()})};
   Part empty(none, 4, IndexOrder::row_major), still_empty(none, 4, IndexOrder::row_major);
   expect_moved(none, none, 4, empty, still_empty);
+}
+
+// A byte that changes when all has arrived, on one rank, is an error of all.
+TEST(Redistribute, NoticesAnElementThatIsNotWhatItWas) {
+  const GridLayout from{BlockCyclic({4000}, {1}, {size()})};
+  const GridLayout to{BlockCyclic({4000}, {1000}, {size()})};
+  Part source(from, 8, IndexOrder::row_major), target(to, 8, IndexOrder::row_major);
+  source.fill();
+  LayoutOptions options{.verify = true};
+  if (rank() == 0) options.progress = [&](const Progress&) { target.bytes()[9] = std::byte{0xA5}; };
+  expect_error(outcome_of([&] {
+                 redistribute(MPI_COMM_WORLD, from, to, 8, source.source(), target.target(),
+                              options);
+               }),
+               ErrorCode::corrupted, {"elements", "not what they were", "checkpoint"});
 }
 
 // Each rank decides its budget alone.
