@@ -28,7 +28,8 @@ namespace {
 
 constexpr const char* remedy =
     "With Open MPI 4, start ompi-server --no-daemonize -r FILE before the jobs, and both mpirun "
-    "with --ompi-server file:FILE; MPICH needs nothing";
+    "with --ompi-server file:FILE; with Open MPI 5, start prte, and both mpirun with "
+    "PRTEPROXY_USE_DVM=1 and --dvm; MPICH needs nothing";
 
 /// The meeting as one job sees it.
 struct Meeting {

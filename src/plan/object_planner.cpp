@@ -31,7 +31,7 @@ class ObjectPlanner {
       : state_(state), storage_(storage), count_(count), move_(move) {}
 
   void run() {
-    state_.objects = ObjectMove{.from = move_.from, .to = move_.to};
+    state_.objects = std::make_unique<ObjectMove>(ObjectMove{.from = move_.from, .to = move_.to});
     storage::asked([&] { storage_.backend().refresh(); });
     state_.blocks = storage_.backend().traits();
     state_.from_layout = true;

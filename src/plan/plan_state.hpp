@@ -87,7 +87,7 @@ struct State {
   Options options;  ///< with an available_bytes that does not throw; progress, trace: see the frame
   BlockTraits blocks;
   std::optional<PageBudget> page_budget;  ///< where blocks are pages
-  std::optional<ObjectMove> objects;      ///< where there is no map
+  std::unique_ptr<ObjectMove> objects;    ///< where there is no map
 
   // The plan, which every execution reads.
   Flows flows;

@@ -132,7 +132,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   bool some_do_not_know = backend != nullptr && backend->traits().block_bytes == 0;
   agreement.largest(block_bytes);
   agreement.largest(some_do_not_know);
-  agree_on_layouts(agreement, state.objects.value_or(ObjectMove{}));
+  agree_on_layouts(agreement, state.objects ? *state.objects : ObjectMove{});
   agreement.equal(
       {"the form of the map",
        [](std::int64_t to_slots) -> std::string { return to_slots != 0 ? "slots" : "ranks"; }},

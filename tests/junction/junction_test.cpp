@@ -173,6 +173,47 @@ TEST(Junction, WaitsForTheOtherSideOnlyWhenAsked) {
   EXPECT_EQ(sum_over_ranks(wrong), 0);
 }
 
+TEST(Junction, GivesAnArrayToSeveralConsumers) {
+  if (size() < 3) return;
+  // Rank 0 produces; rank 1 and all others are two consumers.
+  const int group = std::min(rank(), 2);
+  MPI_Comm own = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, group, 0, &own);
+  std::vector<Junction> junctions;
+  for (const int consumer : {1, 2}) {
+    if (group != 0 && group != consumer) continue;
+    MPI_Comm between = MPI_COMM_NULL;
+    MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, group == 0 ? consumer : 0, consumer, &between);
+    junctions.push_back(Junction::connect(between, "consumer"));
+    MPI_Comm_free(&between);
+  }
+  const int ranks = junctions.front().ranks();
+  const GridLayout layout{
+      group == 1 ? BlockCyclic::cut_at({{0, 1, 500}}) : BlockCyclic::cyclic({500}, {ranks}),
+      group == 1 ? std::vector{0, 0} : std::vector<int>{}};
+  const int own_rank = std::max(rank() - 2, 0);
+  std::vector<Element> values(elements_of(layout, own_rank));
+  for (Element step = 0; step < 5; ++step) {
+    if (group == 0) {
+      for_every_local(layout, 0, [&](std::size_t k, Element number) { values[k] = step + number; });
+      const std::span<const Element> put(values);
+      JunctionTransfer first = junctions[0].put(put, layout),
+                       second = junctions[1].put(put, layout);
+      second.wait();
+      first.wait();
+    } else {
+      junctions[0].get(std::span(values), layout).wait();
+    }
+    long long wrong = 0;
+    for_every_local(layout, own_rank, [&](std::size_t k, Element number) {
+      wrong += values[k] == step + number ? 0 : 1;
+    });
+    EXPECT_EQ(wrong, 0);
+  }
+  junctions.clear();
+  MPI_Comm_free(&own);
+}
+
 /// Particles of a producer, each for a rank of the consumer.
 TEST(Junction, BringsBlocksToTheirRanks) {
   if (size() < 2) return;

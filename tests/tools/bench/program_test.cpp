@@ -57,9 +57,10 @@ TEST(Program, ExplainsItselfOnce) {
 
 TEST(Program, NamesTheSubcommandsAndOptionsThatThereAre) {
   for (const char* const arguments : {"exchagne", "exchagne --pattern ring"})
-    expect_refused(2, arguments,
-                   "unknown subcommand 'exchagne'; known: alltoall, auto, exchange, layout, madre, "
-                   "ragged, sizes, trace");
+    expect_refused(
+        2, arguments,
+        "unknown subcommand 'exchagne'; known: alltoall, auto, exchange, junction, layout, "
+        "madre, ragged, sizes, trace");
   expect_refused(2, "", "a subcommand is needed; known: alltoall, auto, exchange, ");
   expect_refused(2, "exchange --methd stream",
                  "unknown option '--methd'; did you mean '--method'?");
