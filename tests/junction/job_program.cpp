@@ -53,7 +53,7 @@ std::string meet(char** argv) {
   const bool accepts = std::string(argv[1]) == "accept";
   const auto join = accepts ? valet::junction::accept_job : valet::junction::connect_job;
   MPI_Comm inter = join(MPI_COMM_WORLD, argv[2], argv[3], std::atof(argv[4]));
-  const std::string text = exchange(inter, accepts);
+  std::string text = exchange(inter, accepts);
   MPI_Comm_disconnect(&inter);
   return text;
 }

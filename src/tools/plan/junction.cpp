@@ -85,7 +85,8 @@ SideSizes sizes_of(const BlockCyclic& mine, const BlockCyclic& theirs, std::uint
 tools::Case analyse(const JunctionSizes& sizes, std::uint64_t budget_bytes) {
   if (sizes.element_bytes == 0) tools::refuse("--element-bytes is 0; give the size of an element");
   const auto [from, to] = tools::parse_move(sizes.extent, sizes.move);
-  const auto ranks = static_cast<std::uint64_t>(from.ranks() + to.ranks());
+  const auto ranks =
+      static_cast<std::uint64_t>(from.ranks()) + static_cast<std::uint64_t>(to.ranks());
   AgreedSizes agreed;
   agree(agreed, from, to, true, sizes.element_bytes, budget_bytes);
   agree(agreed, to, from, false, sizes.element_bytes, budget_bytes);
