@@ -187,7 +187,7 @@ VALET_EXPORT int Valet_Junction_get_ragged(Valet_Junction* junction,
 
 /** Whether all ranks of both sides have come: valet::JunctionTransfer::is_ready(). Local.
  * @param transfer  Something that is put or got.
- * @param ready     NULL, or receives 1 when Valet_Junction_wait() takes as long as the data, else 0.
+ * @param ready     NULL, or receives 1 when Valet_Junction_wait() takes as long as the data.
  * @return VALET_SUCCESS or an error code. */
 VALET_EXPORT int Valet_Junction_is_ready(Valet_Junction_transfer* transfer, int* ready);
 /** Ends a transfer and those before it, and frees its handle, also on error:

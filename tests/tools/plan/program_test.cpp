@@ -109,7 +109,8 @@ TEST(Program, RefusesBadInput) {
   const TemporaryFile matrix("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 100\n");
   const TemporaryFile wide("%%MatrixMarket matrix coordinate integer general\n3 4 1\n1 2 100\n");
   const TemporaryFile broken("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 ten\n");
-  expect_refused("", "give exactly one of: a matrix file, --pattern, --graph, --neighbours, --junction");
+  expect_refused(
+      "", "give exactly one of: a matrix file, --pattern, --graph, --neighbours, --junction");
   expect_refused("--pattern figure6 --ranks 8", "give an odd number of ranks from 3 on, not 8");
   expect_refused(matrix.path(),
                  "free slots are needed with a matrix: --free NUMBER or --free FILE");
