@@ -27,6 +27,9 @@ if "${launcher[@]:0:$#-2}" --version 2>&1 | grep -qE "Open MPI|OpenRTE"; then
   started+=($!)
   while [[ ! -s "$work/uri" ]]; do sleep 0.1; done
   options=(--ompi-server "file:$work/uri")
+elif (($(nproc) < 7)); then
+  echo "skipped: ranks of this MPI take a core each while they wait, and there are fewer than 7" >&2
+  exit 77
 fi
 "${launcher[@]}" 4 "${options[@]}" "$VALET_BIN/junction_producer" &
 producer=$!
