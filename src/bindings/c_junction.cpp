@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 #include "junction/transfers.hpp"
-#include "mpi/check.hpp"
+#include "mpi/two_groups.hpp"
 #include <valet/junction.hpp>
 #include <valet/valet.h>
 
@@ -132,7 +132,7 @@ int open(MPI_Comm communicator, const char* name, const Valet_Junction_options* 
       title = name;
       return to_junction_options(options);
     };
-    if (!valet::Junction::is_between(communicator)) {
+    if (!valet::mpi::is_intercommunicator(communicator)) {
       const valet::JunctionOptions chosen = agreed(communicator, convert);
       *place = new Valet_Junction{by(communicator, title, chosen)};
       return;

@@ -95,9 +95,7 @@ class ArrayExchange final : public engine::Participant {
     send_buffers_ = sends_data ? sizes_.send_buffers : peers_.own_elements > 0 ? 1 : 0;
     buffers_.resize(sizes_.receive_buffers);
     rotate_behind(peers_.sources, channel.rank());
-    std::size_t ranks = 0;
-    for_each_rank(peers_.sources, [&](auto) { ++ranks; });
-    sources_.reserve(ranks);
+    sources_.reserve(count_ranks(peers_.sources));
     for_each_rank(peers_.sources, [&](auto cells) { sources_.push_back(cells); });
   }
 

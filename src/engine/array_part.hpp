@@ -117,6 +117,12 @@ void for_each_rank(std::span<ArrayPeer> peers, Action&& action) {
   }
 }
 
+[[nodiscard]] inline std::size_t count_ranks(std::span<ArrayPeer> peers) {
+  std::size_t ranks = 0;
+  for_each_rank(peers, [&](auto) { ++ranks; });
+  return ranks;
+}
+
 /// The ranks that this rank shares elements with, ascending, and how many; what it shares with
 /// itself is apart.
 class ArrayPeers {

@@ -29,10 +29,8 @@ namespace valet::layout {
 /// @param peers  Are put into another order.
 inline void move_at_once(const mpi::Channel& channel, Ledger& ledger, ArrayPeers& peers,
                          const ArrayCopies& copies, std::span<std::byte> scratch, Report& report) {
-  std::size_t source_ranks = 0, destination_ranks = 0;
-  for_each_rank(peers.sources, [&](auto) { ++source_ranks; });
-  for_each_rank(peers.destinations, [&](auto) { ++destination_ranks; });
-  engine::AtOnce messages(channel, ledger, source_ranks, destination_ranks);
+  engine::AtOnce messages(channel, ledger, count_ranks(peers.sources),
+                          count_ranks(peers.destinations));
   // Sends go to the ranks behind this one in ring order, and those before it are unpacked first.
   rotate_behind(peers.destinations, channel.rank());
   rotate_behind(peers.sources, channel.rank());

@@ -10,7 +10,7 @@ namespace valet::junction {
 namespace {
 
 /// A layout on the ranks of a side, as one on those of both.
-GridLayout on_both(const GridLayout& layout, const Side& side) {
+GridLayout on_both(const GridLayout& layout, const mpi::RankRange& side) {
   GridLayout both = layout;
   if (both.ranks.empty())
     for (int g = 0; g < layout.layout.ranks(); ++g) both.ranks.push_back(g);
@@ -20,7 +20,7 @@ GridLayout on_both(const GridLayout& layout, const Side& side) {
   return both;
 }
 
-std::optional<Diagnostic> check_ranks(const GridLayout& layout, const Side& side) {
+std::optional<Diagnostic> check_ranks(const GridLayout& layout, const mpi::RankRange& side) {
   const auto needed = static_cast<std::size_t>(layout.layout.ranks());
   if (layout.ranks.empty() && needed > static_cast<std::size_t>(side.count))
     return invalid("the grid has ", needed, " ranks, this side of the junction ", side.count,
@@ -45,15 +45,8 @@ class ArrayTransfer final : public Transfer {
     const bool puts = mine().direction == Direction::put;
     const GridLayout own = on_both(*mine().grid, link.own());
     const GridLayout other = on_both(*theirs.grid, link.other());
-    LayoutOptions options;
-    options.budget_bytes = link.options.budget_bytes;
-    options.verify = link.options.verify;
-    options.share_memory = link.options.share_memory;
-    options.keep_memory = link.options.keep_memory;
-    options.progress = link.options.progress;
-    options.progress_bar = link.options.progress_bar;
     return redistribute(link.communicator(), puts ? own : other, puts ? other : own,
-                        mine().element_bytes, source_, target_, options);
+                        mine().element_bytes, source_, target_, link.options_as<LayoutOptions>());
   }
 
  private:

@@ -16,21 +16,17 @@
 namespace valet::junction {
 namespace {
 
-Options options_of(const JunctionOptions& chosen) {
-  Options options;
-  options.budget_bytes = chosen.budget_bytes;
+Options options_of(const Link& link) {
+  auto options = link.options_as<Options>();
   options.order = Order::stable;
-  options.verify = chosen.verify;
-  options.share_memory = chosen.share_memory;
-  options.keep_memory = chosen.keep_memory;
-  options.progress = chosen.progress;
-  options.progress_bar = chosen.progress_bar;
   return options;
 }
 
+const char* const no_memory = "no memory for the destinations of its blocks; nothing has moved";
+
 /// What is wrong with a map to ranks of the other side, if anything.
 std::optional<Diagnostic> check_map(std::span<const int> ranks, std::uint64_t count,
-                                    const Side& other) {
+                                    const mpi::RankRange& other) {
   if (ranks.size() != count)
     return invalid("it puts ", count, " blocks, but gives ", ranks.size(),
                    " ranks; give one for each block");
@@ -41,14 +37,15 @@ std::optional<Diagnostic> check_map(std::span<const int> ranks, std::uint64_t co
                   *wrong, ", but the other side of the junction has ranks 0 to ", other.count - 1);
 }
 
-/// Ranks of the other side, numbered as on the communicator of both.
-Array<int> on_both(Ledger& ledger, std::span<const int> ranks, const Side& other) {
-  Array<int> both(ledger, ranks.size());
-  std::ranges::transform(ranks, both.begin(), [&](int rank) { return other.first + rank; });
+/// Ranks of the other side, numbered as on the communicator of both. Collective over both sides.
+Array<int> on_both(const Link& link, Ledger& ledger, std::span<const int> ranks) {
+  Array<int> both;
+  mpi::agree(
+      mpi::Channel::open_for_call(link.communicator()),
+      detail::unless_out_of_memory([&] { both = Array<int>(ledger, ranks.size()); }, no_memory));
+  std::ranges::transform(ranks, both.begin(), [&](int rank) { return link.other().first + rank; });
   return both;
 }
-
-const char* const no_memory = "no memory for the destinations of its blocks; nothing has moved";
 
 /// Blocks of one size. Their plan and its execution are those of the whole library, over the ranks
 /// of both sides.
@@ -106,12 +103,9 @@ class MappedBlocks final : public BlockTransfer {
  private:
   Plan make_plan(const Link& link, const Description&, const BlockStorage& storage,
                  Ledger& ledger) override {
-    Array<int> both;
-    mpi::agree(mpi::Channel::open_for_call(link.communicator()),
-               detail::unless_out_of_memory([&] { both = on_both(ledger, ranks_, link.other()); },
-                                            no_memory));
+    const Array<int> both = on_both(link, ledger, ranks_);
     return plan_to_ranks(link.communicator(), storage, count(), {both.data(), both.size()},
-                         options_of(link.options));
+                         options_of(link));
   }
 
   std::span<const int> ranks_;
@@ -168,7 +162,7 @@ class NumberedBlocks final : public BlockTransfer {
       wrong = detail::unless_out_of_memory([&] { addresses = map(ledger, link); }, no_memory);
     mpi::agree(channel, wrong);
     return plan_to_slots(link.communicator(), storage, count(),
-                         {addresses.data(), addresses.size()}, options_of(link.options));
+                         {addresses.data(), addresses.size()}, options_of(link));
   }
 
   /// Where the objects go, in the order of their slots.
@@ -216,12 +210,9 @@ class RaggedTransfer final : public Transfer {
   }
   Report run(const Link& link, const Description&) override {
     Ledger ledger;
-    Array<int> both;
-    mpi::agree(mpi::Channel::open_for_call(link.communicator()),
-               detail::unless_out_of_memory([&] { both = on_both(ledger, ranks_, link.other()); },
-                                            no_memory));
+    const Array<int> both = on_both(link, ledger, ranks_);
     return migrate(link.communicator(), storage_, count_, {both.data(), both.size()},
-                   options_of(link.options));
+                   options_of(link));
   }
 
  private:

@@ -126,22 +126,19 @@ std::uint64_t digest_of(std::span<const std::int64_t> words) {
   return XXH3_64bits(words.data(), words.size_bytes()) >> 2U;
 }
 
-std::optional<Diagnostic> contradiction(const Description& accepting,
-                                        const Description& connecting) {
-  const bool accepting_ends = accepting.content == Content::nothing;
-  if (accepting_ends != (connecting.content == Content::nothing))
-    return invalid(
-        "one side of the junction closes it, the other ",
-        (accepting_ends ? connecting : accepting).direction == Direction::put ? "puts" : "gets",
-        " once more; close it after as many transfers on both sides");
-  if (accepting_ends) return std::nullopt;
-  if (accepting.direction == connecting.direction)
-    return invalid("both sides of the junction ",
-                   accepting.direction == Direction::put ? "put" : "get",
+std::optional<Diagnostic> contradiction(const Description& one, const Description& other) {
+  const bool one_ends = one.content == Content::nothing;
+  if (one_ends != (other.content == Content::nothing))
+    return invalid("one side of the junction closes it, the other ",
+                   (one_ends ? other : one).direction == Direction::put ? "puts" : "gets",
+                   " once more; close it after as many transfers on both sides");
+  if (one_ends) return std::nullopt;
+  if (one.direction == other.direction)
+    return invalid("both sides of the junction ", one.direction == Direction::put ? "put" : "get",
                    "; what one puts the other gets, in the same order");
-  const bool accepting_puts = accepting.direction == Direction::put;
-  const Description& put = accepting_puts ? accepting : connecting;
-  const Description& got = accepting_puts ? connecting : accepting;
+  const bool one_puts = one.direction == Direction::put;
+  const Description& put = one_puts ? one : other;
+  const Description& got = one_puts ? other : one;
   if (put.content != got.content)
     return invalid("one side of the junction puts ", text_of(put.content), ", the other gets ",
                    text_of(got.content), "; call get() for what is put");

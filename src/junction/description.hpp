@@ -38,9 +38,8 @@ struct Description {
 /// Differs, but for accidents, where descriptions do; fits an agreement.
 [[nodiscard]] std::uint64_t digest_of(std::span<const std::int64_t> words);
 
-/// What makes two descriptions no pair, if anything: the same on both sides.
-/// @param accepting, connecting  Those of the two sides.
-[[nodiscard]] std::optional<Diagnostic> contradiction(const Description& accepting,
-                                                      const Description& connecting);
+/// What makes the descriptions of the two sides no pair, if anything: the same text for both.
+[[nodiscard]] std::optional<Diagnostic> contradiction(const Description& one,
+                                                      const Description& other);
 
 }  // namespace valet::junction

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "junction/link.hpp"
-#include "junction/meeting.hpp"
 #include "junction/transfers.hpp"
 #include "mpi/channel.hpp"
-#include "mpi/check.hpp"
+#include "mpi/meeting.hpp"
+#include "mpi/two_groups.hpp"
 #include <valet/junction.hpp>
 #include <valet/log.hpp>
 
@@ -65,25 +65,16 @@ Junction Junction::accept(MPI_Comm communicator, const std::string& name,
                           const JunctionOptions& options) {
   mpi::require_mpi();
   return Junction(std::make_shared<junction::Link>(
-      junction::accept_job(communicator, name, options.folder, meeting_seconds(options)), true,
+      mpi::accept_job(communicator, name, options.folder, meeting_seconds(options)), true,
       options));
 }
 
 Junction Junction::connect(MPI_Comm communicator, const std::string& name,
                            const JunctionOptions& options) {
-  mpi::require_mpi();
-  if (is_between(communicator)) return over(communicator, options, {});
+  if (mpi::is_intercommunicator(communicator)) return over(communicator, options, {});
   return Junction(std::make_shared<junction::Link>(
-      junction::connect_job(communicator, name, options.folder, meeting_seconds(options)), true,
+      mpi::connect_job(communicator, name, options.folder, meeting_seconds(options)), true,
       options));
-}
-
-bool Junction::is_between(MPI_Comm communicator) {
-  mpi::require_mpi();
-  int is_inter = 0;
-  if (communicator != MPI_COMM_NULL)
-    mpi::check(MPI_Comm_test_inter(communicator, &is_inter), "MPI_Comm_test_inter");
-  return is_inter != 0;
 }
 
 Junction Junction::over(MPI_Comm intercommunicator, const JunctionOptions& options,

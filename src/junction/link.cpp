@@ -10,9 +10,7 @@
 #include "mpi/wait_limit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 
 namespace valet::junction {
 namespace {
@@ -20,17 +18,6 @@ namespace {
 /// Words of descriptions that each side remembers, its own and the other's. Both forget them at the
 /// same time.
 constexpr std::size_t most_remembered = 2048;
-
-/// The ranks of `group`, which follow each other in `merged`.
-Side side_of(MPI_Group group, MPI_Group merged) {
-  Side side;
-  const int first = 0;
-  mpi::check(MPI_Group_size(group, &side.count), "MPI_Group_size");
-  mpi::check(MPI_Group_translate_ranks(group, 1, &first, merged, &side.first),
-             "MPI_Group_translate_ranks");
-  MPI_Group_free(&group);
-  return side;
-}
 
 /// What the other job is told when this one closes the junction.
 class Closing final : public Transfer {
@@ -44,18 +31,11 @@ class Closing final : public Transfer {
 
 Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen,
            const std::optional<Diagnostic>& wrong)
-    : options(chosen), port_(is_ours ? intercommunicator : MPI_COMM_NULL) {
-  mpi::check(MPI_Intercomm_merge(intercommunicator, 0, &communicator_), "MPI_Intercomm_merge");
-  mpi::check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  MPI_Group own = MPI_GROUP_NULL, other = MPI_GROUP_NULL, merged = MPI_GROUP_NULL;
-  mpi::check(MPI_Comm_group(communicator_, &merged), "MPI_Comm_group");
-  mpi::check(MPI_Comm_group(intercommunicator, &own), "MPI_Comm_group");
-  mpi::check(MPI_Comm_remote_group(intercommunicator, &other), "MPI_Comm_remote_group");
-  own_ = side_of(own, merged);
-  other_ = side_of(other, merged);
-  MPI_Group_free(&merged);
+    : options(chosen),
+      port_(is_ours ? intercommunicator : MPI_COMM_NULL),
+      groups_(mpi::merge(intercommunicator)) {
   // The communicators of all calls are made while everybody is there.
-  const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
+  const mpi::Channel channel = mpi::Channel::open_for_call(communicator());
   const double seconds = options.timeout_seconds;
   mpi::Agreement agreement;
   agreement.equal({"JunctionOptions::timeout_seconds, in milliseconds"},
@@ -66,7 +46,7 @@ Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chos
                              ? wrong
                              : invalid("JunctionOptions::timeout_seconds is no time; give seconds, "
                                        "or 0 to wait for ever"));
-  mpi::limit_waiting(communicator_, seconds);
+  mpi::limit_waiting(communicator(), seconds);
 }
 
 void Link::add(std::shared_ptr<Transfer> transfer) {
@@ -81,12 +61,12 @@ bool Link::is_ready(const Transfer& transfer) {
       continue;
     }
     if (entry.transfer.get() != &transfer) return false;
-    int has_come = 0;
+    bool has_come = false;
     attempt(entry, [&] {
-      mpi::check(MPI_Test(&arrival_, &has_come, MPI_STATUS_IGNORE), "MPI_Test");
-      if (has_come == 0) mpi::WaitLimit(options.timeout_seconds, entry.since).check();
+      has_come = mpi::has_completed(arrival_);
+      if (!has_come) mpi::WaitLimit(options.timeout_seconds, entry.since).check();
     });
-    return has_come != 0 || entry.stage == Stage::over;
+    return has_come || entry.stage == Stage::over;
   }
   return true;
 }
@@ -105,7 +85,8 @@ void Link::close() {
   const auto closing = std::make_shared<Closing>();
   add(closing);
   wait(*closing);
-  disconnect();
+  broken_ = "the junction is closed";
+  mpi::separate(groups_, port_);
 }
 
 /// Lets all ranks know that this one has come to a transfer, if it is the first that is not over:
@@ -116,7 +97,7 @@ void Link::announce(Entry& entry) {
     if (before.stage != Stage::over) return;
   }
   attempt(entry, [&] {
-    const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
+    const mpi::Channel channel = mpi::Channel::open_for_call(communicator());
     mpi::post_barrier(channel, arrival_);
     entry.stage = Stage::arriving;
     entry.since = mpi::now();
@@ -156,10 +137,9 @@ void Link::attempt(Entry& entry, const std::function<void()>& part) {
 
 /// All ranks have come: they tell each other what they put and get, and do it.
 Report Link::run(Transfer& transfer) {
-  const bool is_first = own_.first < other_.first;
   const Description theirs = exchange(transfer);
   const Description& mine = transfer.mine();
-  if (const auto wrong = contradiction(is_first ? mine : theirs, is_first ? theirs : mine)) {
+  if (const auto wrong = contradiction(mine, theirs)) {
     // A side that closes is gone whatever comes of it.
     if (mine.content == Content::nothing || theirs.content == Content::nothing)
       broken_ = wrong->text;
@@ -177,13 +157,13 @@ Description Link::exchange(const Transfer& transfer) {
   struct Told {
     std::optional<std::uint64_t> digest, words;
   };
-  const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
+  const mpi::Channel channel = mpi::Channel::open_for_call(communicator());
   Vector<std::int64_t> mine(ledger_);
   std::optional<Diagnostic> wrong = detail::unless_out_of_memory(
       [&] { mine = transfer.mine().words(ledger_); }, "no memory for a layout; nothing has moved");
   if (!wrong) wrong = transfer.check(*this);
   Told told_by_first, told_by_second;
-  const bool is_first = own_.first < other_.first;
+  const bool is_first = groups_.own.first < groups_.other.first;
   Told& own = is_first ? told_by_first : told_by_second;
   Told& other = is_first ? told_by_second : told_by_first;
   own = {digest_of(mine), mine.size()};
@@ -209,10 +189,10 @@ Description Link::exchange(const Transfer& transfer) {
                           "no memory for the other side's layout; nothing has moved"));
   const auto receive = [&] {
     if (found == known_.end())
-      mpi::broadcast(channel, std::as_writable_bytes(std::span(theirs)), other_.first);
+      mpi::broadcast(channel, std::as_writable_bytes(std::span(theirs)), groups_.other.first);
   };
   if (!is_first) receive();
-  if (!is_told) mpi::broadcast(channel, std::as_writable_bytes(std::span(mine)), own_.first);
+  if (!is_told) mpi::broadcast(channel, std::as_writable_bytes(std::span(mine)), groups_.own.first);
   if (is_first) receive();
   // Sums that are the same on both sides.
   const std::size_t new_words =
@@ -227,13 +207,6 @@ Description Link::exchange(const Transfer& transfer) {
     remembered_ += new_words;
   }
   return Description::from_words(theirs);
-}
-
-/// All ranks are here, and nothing is under way.
-void Link::disconnect() {
-  broken_ = "the junction is closed";
-  MPI_Comm_free(&communicator_);
-  if (port_ != MPI_COMM_NULL) MPI_Comm_disconnect(&port_);
 }
 
 }  // namespace valet::junction

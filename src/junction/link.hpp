@@ -5,6 +5,7 @@
 /// that go over it, one after the other.
 
 #include "junction/description.hpp"
+#include "mpi/two_groups.hpp"
 #include <valet/junction.hpp>
 
 #include <cstdint>
@@ -40,11 +41,6 @@ class Transfer {
   Description mine_;
 };
 
-/// Ranks of the common communicator that follow each other.
-struct Side {
-  int first = 0, count = 0;
-};
-
 class Link {
  public:
   /// Merges the groups of an intercommunicator. Collective over both.
@@ -56,9 +52,22 @@ class Link {
   Link& operator=(const Link&) = delete;
   ~Link() = default;
 
-  [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
-  [[nodiscard]] const Side& own() const { return own_; }
-  [[nodiscard]] const Side& other() const { return other_; }
+  /// Of both sides; the ranks of each follow each other.
+  [[nodiscard]] MPI_Comm communicator() const { return groups_.communicator; }
+  [[nodiscard]] const mpi::RankRange& own() const { return groups_.own; }
+  [[nodiscard]] const mpi::RankRange& other() const { return groups_.other; }
+  /// What all that is moved over it is moved with, as an operation has its options.
+  template <class AnyOptions>
+  [[nodiscard]] AnyOptions options_as() const {
+    AnyOptions chosen;
+    chosen.budget_bytes = options.budget_bytes;
+    chosen.verify = options.verify;
+    chosen.share_memory = options.share_memory;
+    chosen.keep_memory = options.keep_memory;
+    chosen.progress = options.progress;
+    chosen.progress_bar = options.progress_bar;
+    return chosen;
+  }
 
   /// Tells the others that this rank has come to a transfer, or will after those before it. Waits
   /// for nobody.
@@ -93,12 +102,10 @@ class Link {
   void attempt(Entry& entry, const std::function<void()>& part);
   Report run(Transfer& transfer);
   Description exchange(const Transfer& transfer);
-  void disconnect();
 
   Ledger ledger_;
   MPI_Comm port_;
-  MPI_Comm communicator_ = MPI_COMM_NULL;  ///< of both sides
-  Side own_, other_;
+  mpi::TwoGroups groups_;
   std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
   std::vector<Known> known_;
   std::vector<std::uint64_t> told_;         ///< digests of what the other side knows

@@ -4,6 +4,7 @@
 #include "base/environment.hpp"
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
+#include "mpi/two_groups.hpp"
 #include "mpi/wait_limit.hpp"
 #include <valet/error.hpp>
 
@@ -21,6 +22,14 @@ namespace {
 
 constexpr int pool_limit = 64;  // one bit each in the mask that the ranks agree on
 constexpr int no_index = pool_limit;
+
+bool mpi_is_usable() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
 
 /// For an attribute that duplicates of a communicator do not get.
 int make_key(MPI_Comm_delete_attr_function* delete_attribute) {
@@ -101,7 +110,7 @@ class CommunicatorCache {
   CommunicatorCache(const CommunicatorCache&) = delete;
   CommunicatorCache& operator=(const CommunicatorCache&) = delete;
   ~CommunicatorCache() {
-    if (!is_usable()) return;  // MPI_Finalize has released them
+    if (!mpi_is_usable()) return;  // MPI_Finalize has released them
     for (MPI_Comm& channel : pool_) MPI_Comm_free(&channel);
     MPI_Comm_free(&base_);
   }
@@ -143,7 +152,7 @@ class CommunicatorCache {
     if (index > 0 && index != no_index) no_longer_kept.swap(kept[static_cast<std::size_t>(index)]);
     if (index != no_index)
       free_ |= std::uint64_t{1} << index;
-    else if (channel != base_ && is_usable())
+    else if (channel != base_ && mpi_is_usable())
       MPI_Comm_free(&channel);
   }
 
@@ -227,9 +236,7 @@ CacheHandle checked_cache_of(MPI_Comm user) {
   if (user == MPI_COMM_NULL)
     throw Error(ErrorCode::invalid_communicator,
                 "the communicator is MPI_COMM_NULL; only ranks that belong to it may call");
-  int is_inter = 0;
-  check(MPI_Comm_test_inter(user, &is_inter), "MPI_Comm_test_inter");
-  if (is_inter != 0)
+  if (is_intercommunicator(user))
     throw Error(ErrorCode::invalid_communicator,
                 "an intercommunicator has two groups, and a map names ranks of one; merge it with "
                 "MPI_Intercomm_merge first, or put and get over a valet::Junction");
@@ -244,16 +251,8 @@ Channel Channel::open(MPI_Comm user) {
   return channel;
 }
 
-bool is_usable() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
 void require_mpi() {
-  if (is_usable()) return;
+  if (mpi_is_usable()) return;
   throw Error(ErrorCode::not_initialized,
               "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
               "MPI_Finalize");
@@ -308,8 +307,6 @@ bool Channel::has_kept() const { return lease_->index != no_index; }
 std::shared_ptr<void> Channel::take_scratch() const {
   return lease_->cache->exchange_scratch(nullptr);
 }
-
-void Channel::limit_waiting(double seconds) const { lease_->cache->wait_limit = seconds; }
 
 double Channel::wait_limit() const {
   return lease_->cache->wait_limit.load(std::memory_order_relaxed);

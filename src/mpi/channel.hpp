@@ -18,9 +18,7 @@
 
 namespace valet::mpi {
 
-/// Whether MPI can be used. Local.
-[[nodiscard]] VALET_EXPORT bool is_usable();
-/// Passes while it can. @throws Error not_initialized. Local.
+/// Passes while MPI can be used. @throws Error not_initialized. Local.
 VALET_EXPORT void require_mpi();
 
 /// A communicator that belongs to one plan at a time: its tags are ours. A failed call is told to
@@ -78,14 +76,7 @@ class VALET_EXPORT Channel {
   /// until it is given back. Local.
   [[nodiscard]] std::shared_ptr<void> take_scratch() const;
   void keep_scratch(std::shared_ptr<void> scratch) const;
-  /// Lets no wait on the user's communicator last longer than so many seconds without anything
-  /// completing: then it throws mpi_failure. For all channels there, that are open or will be. Only
-  /// a communicator is duplicated without a limit, so that all ranks must be there when it is first
-  /// used, and when one more plan is made than there ever were.
-  /// @param seconds  0 for no limit, as at first. A rank also waits while others move data among
-  ///                 themselves, or an application's callback works. [global]
-  /// Local.
-  void limit_waiting(double seconds) const;
+  /// Seconds, as limit_waiting() has set them. Local.
   [[nodiscard]] double wait_limit() const;
   /// Calls `hooks` from now on when something blocks on this channel; nullptr for none. The hooks
   /// must outlive the channel, and the requests that were made meanwhile.
@@ -103,7 +94,12 @@ class VALET_EXPORT Channel {
   Hooks* hooks_ = nullptr;
 };
 
-/// Channel::limit_waiting() for whatever will use `user`. Collective for the first time.
+/// Lets no wait on `user` last longer than so many seconds without anything completing: then it
+/// throws mpi_failure. For all channels there, that are open or will be. Only a communicator is
+/// duplicated without a limit, so that all ranks must be there when it is first used, and when one
+/// more plan is made than there ever were. Collective for the first time.
+/// @param seconds  0 for no limit, as at first. A rank also waits while others move data among
+///                 themselves, or an application's callback works. [global]
 /// @throws Error as Channel::open().
 VALET_EXPORT void limit_waiting(MPI_Comm user, double seconds);
 

@@ -35,13 +35,16 @@ void WaitLimit::throw_nothing_came() const {
                      "MPI_Abort(); the content of what was to be moved is unspecified"));
 }
 
+bool has_completed(MPI_Request& request, MPI_Status* status) {
+  int done = 0;
+  check(MPI_Test(&request, &done, status), "MPI_Test");
+  return done != 0;
+}
+
 void wait_for(MPI_Request& request, MPI_Status* status, double seconds) {
   if (seconds == 0) return check(MPI_Wait(&request, status), "MPI_Wait");
   const WaitLimit limit(seconds);
-  for (int done = 0;; limit.look_again()) {
-    check(MPI_Test(&request, &done, status), "MPI_Test");
-    if (done != 0) return;
-  }
+  while (!has_completed(request, status)) limit.look_again();
 }
 
 CallCopy::CallCopy(const CallMemory& memory)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Waits that end where the other ranks have gone: with a limit (Channel::limit_waiting()) they
+/// Waits that end where the other ranks have gone: with a limit (limit_waiting()) they
 /// test and yield, and throw once nothing has come for so long. Without one they are MPI's own
 /// blocking calls.
 
@@ -42,6 +42,9 @@ class WaitLimit {
   double end_;
 };
 
+/// Whether a request has completed, by now. Local.
+[[nodiscard]] VALET_EXPORT bool has_completed(MPI_Request& request,
+                                              MPI_Status* status = MPI_STATUS_IGNORE);
 /// Blocks until a request completes. @throws Error mpi_failure, also beyond the limit: MPI may then
 /// still touch its memory.
 /// @param seconds  0 for no limit.

@@ -4,7 +4,7 @@
 // FOLDER SECONDS STEPS, with a junction. Rank 0 prints the word that the other job has sent, or how
 // many steps were right, or the error, after all ranks have had the same.
 
-#include "junction/meeting.hpp"
+#include "mpi/meeting.hpp"
 #include <valet/junction.hpp>
 #include <valet/valet.hpp>
 
@@ -51,7 +51,7 @@ std::string exchange(MPI_Comm inter, bool accepts) {
 
 std::string meet(char** argv) {
   const bool accepts = std::string(argv[1]) == "accept";
-  const auto join = accepts ? valet::junction::accept_job : valet::junction::connect_job;
+  const auto join = accepts ? valet::mpi::accept_job : valet::mpi::connect_job;
   MPI_Comm inter = join(MPI_COMM_WORLD, argv[2], argv[3], std::atof(argv[4]));
   std::string text = exchange(inter, accepts);
   MPI_Comm_disconnect(&inter);

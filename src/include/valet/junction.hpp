@@ -97,7 +97,7 @@ class VALET_EXPORT JunctionTransfer {
 /// Errors are the same on all ranks of both sides, and nothing has moved: invalid_argument (both
 /// put, other labels, extents, element sizes, kinds of data), and those of redistribute(),
 /// plan_to_ranks(), plan_to_slots() and execute(). corrupted with JunctionOptions::verify.
-/// mpi_failure where the other side does not answer within the timeout: the junction is of no use
+/// mpi_failure where the other side does not answer within the timeout: the junction cannot be used
 /// any more, and what was being got is unspecified; what was put is as it was,
 /// but for blocks of different sizes. Other errors leave
 /// the junction as it was.
@@ -219,7 +219,6 @@ class VALET_EXPORT Junction {
 
   /// @cond
   // For the C interface.
-  static bool is_between(MPI_Comm communicator);
   static Junction over(MPI_Comm intercommunicator, const JunctionOptions& options,
                        const std::optional<Diagnostic>& wrong);
   JunctionTransfer begin(std::shared_ptr<junction::Transfer> transfer);

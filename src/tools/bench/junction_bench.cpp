@@ -46,7 +46,8 @@ class JunctionMove {
     shared_.emplace(intersect(mine_, sides_.rank, theirs));
     for (int p = shared_->next_peer(0); p < theirs.ranks(); p = shared_->next_peer(p + 1))
       peers_.push_back({p, static_cast<std::size_t>(shared_->elements(p))});
-    fill();
+    tools::for_each_element(mine_, sides_.rank,
+                            [&](std::size_t at, double number) { values_[at] = number; });
     junction_.emplace(Junction::connect(sides_.between, "benchmark", options));
   }
 
@@ -132,24 +133,6 @@ class JunctionMove {
         });
   }
 
-  /// Calls visit(value, its number in the whole array).
-  template <class Visit>
-  void visit_all(Visit&& visit) {
-    const BlockCyclic::Extents extents = mine_.local_extents(sides_.rank);
-    auto local = BlockCyclic::Extents::filled(extents.size(), 0);
-    for (double& value : values_) {
-      const BlockCyclic::Extents global = mine_.global_indices(sides_.rank, local);
-      double number = 0;
-      for (std::size_t d = 0; d < global.size(); ++d)
-        number = number * static_cast<double>(mine_.dimension(d).extent()) +
-                 static_cast<double>(global[d]);
-      visit(value, number);
-      for (std::size_t d = 0; d < extents.size() && ++local[d] == extents[d]; ++d) local[d] = 0;
-    }
-  }
-  void fill() {
-    visit_all([](double& value, double number) { value = number; });
-  }
   void clear() {
     if (!sides_.puts) std::ranges::fill(values_, -1.0);
   }
@@ -157,7 +140,9 @@ class JunctionMove {
   bool is_right() {
     bool right = true;
     if (junction_)
-      visit_all([&](const double& value, double number) { right = right && value == number; });
+      tools::for_each_element(mine_, sides_.rank, [&](std::size_t at, double number) {
+        right = right && values_[at] == number;
+      });
     return on_all_ranks(right);
   }
   [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(double); }

@@ -34,29 +34,6 @@ std::vector<std::uint64_t> shared_elements(const BlockCyclic& from, const BlockC
   return counts;
 }
 
-/// Calls visit(place in the column-major local array, number of the element in the array).
-template <class Visit>
-void for_each(const BlockCyclic& layout, Visit&& visit) {
-  if (elements(layout) == 0) return;
-  const BlockCyclic::Extents extents = layout.local_extents(world_rank());
-  const BlockCyclic::Coordinates place = layout.coordinates(world_rank());
-  auto local = BlockCyclic::Extents::filled(extents.size(), 0);
-  const auto position = [&](std::size_t d) {
-    return static_cast<double>(layout.dimension(d).global_index(place[d], local[d]));
-  };
-  double weight = 1;  // an index of the first dimension, in the number
-  for (std::size_t d = 1; d < extents.size(); ++d)
-    weight *= static_cast<double>(layout.dimension(d).extent());
-  for (std::size_t at = 0; at < elements(layout);) {
-    double rest = 0;
-    for (std::size_t d = 1; d < extents.size(); ++d)
-      rest = rest * static_cast<double>(layout.dimension(d).extent()) + position(d);
-    for (local[0] = 0; local[0] < extents[0]; ++local[0], ++at)
-      visit(at, weight * position(0) + rest);
-    for (std::size_t d = 1; d < extents.size() && ++local[d] == extents[d]; ++d) local[d] = 0;
-  }
-}
-
 /// A matrix of doubles from one block-cyclic layout to another: redistribute() and
 /// redistribute_in_place() beside ScaLAPACK's pdgemr2d and MPI_Alltoallv of the same bytes, packed.
 /// Collective over MPI_COMM_WORLD.
@@ -72,7 +49,8 @@ class LayoutMove {
         target_(elements(to)),
         array_(std::max(source_.size(), target_.size())) {
     pdgemr2d_ = make_pdgemr2d(from, to);
-    for_each(from, [&](std::size_t at, double number) { source_[at] = number; });
+    tools::for_each_element(from, world_rank(),
+                            [&](std::size_t at, double number) { source_[at] = number; });
   }
 
   Outcome run_alltoallv() { return peer_.run_warm(); }
@@ -111,8 +89,9 @@ class LayoutMove {
   /// On all ranks.
   [[nodiscard]] bool is_right(const std::vector<double>& part) const {
     bool right = true;
-    for_each(to_.layout,
-             [&](std::size_t at, double number) { right = right && part[at] == number; });
+    tools::for_each_element(to_.layout, world_rank(), [&](std::size_t at, double number) {
+      right = right && part[at] == number;
+    });
     return on_all_ranks(right);
   }
 

@@ -17,7 +17,7 @@
 
 #include <string>
 
-namespace valet::junction {
+namespace valet::mpi {
 
 /// Waits for another job to connect_job() with the same name and folder.
 ///
@@ -39,4 +39,4 @@ namespace valet::junction {
 [[nodiscard]] VALET_EXPORT MPI_Comm connect_job(MPI_Comm communicator, const std::string& name,
                                                 const std::string& folder, double timeout_seconds);
 
-}  // namespace valet::junction
+}  // namespace valet::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "junction/meeting.hpp"
+#include "mpi/meeting.hpp"
 
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
@@ -23,7 +23,7 @@
 #include <thread>
 #include <unistd.h>
 
-namespace valet::junction {
+namespace valet::mpi {
 namespace {
 
 constexpr const char* remedy =
@@ -46,10 +46,10 @@ struct Meeting {
 /// Looks again and again, soon at first.
 class Polling {
  public:
-  explicit Polling(double seconds) : end_(mpi::now() + seconds) {}
+  explicit Polling(double seconds) : end_(now() + seconds) {}
   /// Sleeps; false when the time is over.
   [[nodiscard]] bool again() {
-    if (mpi::now() > end_) return false;
+    if (now() > end_) return false;
     std::this_thread::sleep_for(wait_);
     wait_ = std::min(wait_ + wait_ / 2, std::chrono::milliseconds(100));
     return true;
@@ -119,7 +119,7 @@ class OwnFile {
   Lines lines_;
 };
 
-std::optional<Diagnostic> check(const Meeting& meeting) {
+std::optional<Diagnostic> check_meeting(const Meeting& meeting) {
   if (meeting.name.empty() || meeting.name.find('/') != std::string::npos)
     return invalid("the name of a meeting of two jobs is '", meeting.name,
                    "'; give one that can be part of the name of a file, without '/'");
@@ -163,7 +163,7 @@ using Port = std::array<char, MPI_MAX_PORT_NAME>;
 /// Local.
 std::optional<Diagnostic> open_port(Port& port) {
   try {
-    mpi::check(MPI_Open_port(MPI_INFO_NULL, port.data()), "MPI_Open_port");
+    check(MPI_Open_port(MPI_INFO_NULL, port.data()), "MPI_Open_port");
   } catch (const Error& error) {
     port = {};
     return diagnose(error.code(), error.what(), ". ", remedy);
@@ -234,20 +234,20 @@ void survive_broken_connections() {
 using Connect = int (*)(const char*, MPI_Info, int, MPI_Comm, MPI_Comm*);
 
 /// The way of both from the files to the intercommunicator. Collective.
-MPI_Comm connect(const mpi::Channel& channel, Connect call, const char* call_name,
+MPI_Comm connect(const Channel& channel, Connect call, const char* call_name,
                  const std::string& port) {
   // On a communicator whose errors return: all ranks of the job are to hear of them.
   MPI_Comm quiet = MPI_COMM_NULL, both = MPI_COMM_NULL;
-  mpi::check(MPI_Comm_dup(channel.get(), &quiet), "MPI_Comm_dup");
-  mpi::check(MPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_dup(channel.get(), &quiet), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   std::optional<Diagnostic> failed;
   try {
-    mpi::check(call(port.c_str(), MPI_INFO_NULL, 0, quiet, &both), call_name);
+    check(call(port.c_str(), MPI_INFO_NULL, 0, quiet, &both), call_name);
   } catch (const Error& error) {
     failed = diagnose(error.code(), error.what(), ". ", remedy);
   }
   MPI_Comm_free(&quiet);
-  mpi::agree(channel, failed);
+  agree(channel, failed);
   survive_broken_connections();
   return both;
 }
@@ -257,13 +257,13 @@ MPI_Comm connect(const mpi::Channel& channel, Connect call, const char* call_nam
 MPI_Comm accept_job(MPI_Comm communicator, const std::string& name, const std::string& folder,
                     double timeout_seconds) {
   const detail::MemoryReserve reserve;
-  const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
+  const Channel channel = Channel::open_for_call(communicator);
   const Meeting meeting{name, folder, timeout_seconds};
   Port port{};
   std::optional<Diagnostic> wrong;
   if (channel.rank() == 0)
     wrong = found_by([&] {
-      std::optional<Diagnostic> found = check(meeting);
+      std::optional<Diagnostic> found = check_meeting(meeting);
       if (!found) found = open_port(port);
       return found ? found : wait_for_job(meeting, port.data());
     });
@@ -271,7 +271,7 @@ MPI_Comm accept_job(MPI_Comm communicator, const std::string& name, const std::s
     if (port[0] != '\0') MPI_Close_port(port.data());
   };
   try {
-    mpi::agree(channel, wrong);
+    agree(channel, wrong);
     const MPI_Comm both = connect(channel, MPI_Comm_accept, "MPI_Comm_accept", port.data());
     close();
     return both;
@@ -284,17 +284,17 @@ MPI_Comm accept_job(MPI_Comm communicator, const std::string& name, const std::s
 MPI_Comm connect_job(MPI_Comm communicator, const std::string& name, const std::string& folder,
                      double timeout_seconds) {
   const detail::MemoryReserve reserve;
-  const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
+  const Channel channel = Channel::open_for_call(communicator);
   const Meeting meeting{name, folder, timeout_seconds};
   std::string port;
   std::optional<Diagnostic> wrong;
   if (channel.rank() == 0)
     wrong = found_by([&] {
-      std::optional<Diagnostic> found = check(meeting);
+      std::optional<Diagnostic> found = check_meeting(meeting);
       return found ? found : find_job(meeting, port);
     });
-  mpi::agree(channel, wrong);
+  agree(channel, wrong);
   return connect(channel, MPI_Comm_connect, "MPI_Comm_connect", port);
 }
 
-}  // namespace valet::junction
+}  // namespace valet::mpi
