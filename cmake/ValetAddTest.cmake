@@ -43,10 +43,6 @@ function(valet_add_test)
   foreach(source IN LISTS others)
     # It may replace functions that tests call.
     set_source_files_properties("${source}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    # A source of the product, of which clang-tidy reads the flags but not what GCC precompiled.
-    if(IS_ABSOLUTE "${source}")
-      set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-    endif()
   endforeach()
   if(arg_OWN_PROGRAM)
     set(target test_${arg_NAME})
@@ -118,13 +114,13 @@ function(valet_add_test_program target)
   # For clang the list {1, 8} of sizes is one of ints whose sign changes; GCC leaves that out of
   # -Wconversion in C++. What we install is checked for it.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>")
-  # The library keeps its own level.
+  # The library keeps its own level. Where it is quick to build, so are these: sanitizers take twice as long to
+  # compile with -O1, and undefined behaviour is looked for in the library.
   valet_quick_options(options)
-  target_compile_options(${target} PRIVATE "${options}")
-  # With sanitizers, Kokkos' templates take twice as long to optimise, and these tests run for seconds.
-  if(VALET_SANITIZE AND "${arg_LIBRARIES}" STREQUAL "Valet::kokkos")
-    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0>")
+  if(VALET_QUICK_BUILD)
+    set(options "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0$<$<BOOL:${VALET_SANITIZE}>:;-fno-sanitize=undefined>>")
   endif()
+  target_compile_options(${target} PRIVATE "${options}")
   # Tests of a few files at a time are one translation unit, so that templates which they share are instantiated
   # once; with -Og, this halves the time to compile them. So no two files of a program may have the same names, not
   # even in anonymous namespaces. Not for compilers for devices, where kernels are most of the time.

@@ -135,12 +135,10 @@ check_format() {
 check_code() {
   local clang_tidy
   clang_tidy=$(llvm_tool clang-tidy)
-  # The sources that are built here: an adapter that is not has no compile command.
-  find src adapters examples -type f -name '*.cpp' -print0 2>/dev/null |
-    while IFS= read -r -d '' file; do
-      if grep -qF "\"$PWD/$file\"" build/compile_commands.json; then printf '%s\0' "$file"; fi
-    done |
-    xargs -0 -r -n 1 -P "$jobs" "$clang_tidy" -p build --quiet 2> >(grep -v ' warnings\? generated\.$' >&2)
+  cmake --preset tidy
+  # An adapter that is not built here has no command.
+  sed -n 's/^ *"file": "\(.*\.\(cpp\|cxx\)\)".*/\1/p' build/tidy/compile_commands.json |
+    xargs -d '\n' -n 1 -P "$jobs" "$clang_tidy" -p build/tidy --quiet 2> >(grep -v ' warnings\? generated\.$' >&2)
 }
 
 if $mutate; then
@@ -153,14 +151,10 @@ test_preset() { # <preset> <what>
   part "tests with $2" ctest --preset "$1" --parallel "$tests_at_a_time"
 }
 
-# Cheapest first: format, then build, then what needs the build.
+# Cheapest first.
 if $lint; then part clang-format check_format; fi
 if ! $only; then part build build release; fi
-if $lint; then
-  # clang-tidy needs the commands of the build, not what they make.
-  if $only; then cmake --preset dev; fi
-  part clang-tidy check_code
-fi
+if $lint; then part clang-tidy check_code; fi
 
 if ! $only; then
   excluded=()

@@ -14,7 +14,7 @@ namespace species {
 namespace {
 
 /// What Zoltan's callbacks are given. Local ids are the numbers of cells, ascending.
-struct Migration {
+struct LeavingCells {
   Cells& cells;
   std::vector<ZOLTAN_ID_TYPE> leaving;  ///< for global ids, too: nobody looks at them
   std::vector<int> to;
@@ -23,7 +23,7 @@ struct Migration {
 
 void sizes(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR numbers, int* bytes,
            int* error) {
-  const Cells& cells = static_cast<const Migration*>(data)->cells;
+  const Cells& cells = static_cast<const LeavingCells*>(data)->cells;
   for (int i = 0; i < count; ++i)
     bytes[i] = static_cast<int>(sizeof(Head) + cells.lengths[numbers[i]]);
   *error = ZOLTAN_OK;
@@ -31,7 +31,7 @@ void sizes(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR numbers
 
 void pack(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR numbers, int*, int*,
           int* places, char* buffer, int* error) {
-  const Cells& cells = static_cast<const Migration*>(data)->cells;
+  const Cells& cells = static_cast<const LeavingCells*>(data)->cells;
   const Record* list = cells.records.data();
   std::uint64_t k = 0;
   for (int i = 0; i < count; ++i) {
@@ -46,18 +46,18 @@ void pack(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR numbers,
 /// Everything is packed: what stays closes up.
 void close_up(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
               ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* error) {
-  Migration& migration = *static_cast<Migration*>(data);
-  Cells& cells = migration.cells;
-  auto leaves = migration.leaving.begin();
+  LeavingCells& leaving_cells = *static_cast<LeavingCells*>(data);
+  Cells& cells = leaving_cells.cells;
+  auto leaves = leaving_cells.leaving.begin();
   std::uint64_t kept = 0;
   const Record* list = cells.records.data();
   for (std::uint64_t k = 0; k < cells.count; ++k) {
     const Head head = cells.head(k);
-    if (leaves != migration.leaving.end() && *leaves == k) {
+    if (leaves != leaving_cells.leaving.end() && *leaves == k) {
       ++leaves;
     } else {
-      std::memmove(&cells.records[migration.used], list, head.length);
-      migration.used += head.length / sizeof(Record);
+      std::memmove(&cells.records[leaving_cells.used], list, head.length);
+      leaving_cells.used += head.length / sizeof(Record);
       cells.set_head(kept++, head);
     }
     list += head.length / sizeof(Record);
@@ -68,14 +68,14 @@ void close_up(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int
 
 void unpack(void* data, int, int count, ZOLTAN_ID_PTR, int*, int* places, char* buffer,
             int* error) {
-  Migration& migration = *static_cast<Migration*>(data);
+  LeavingCells& leaving_cells = *static_cast<LeavingCells*>(data);
   for (int i = 0; i < count; ++i) {
     Head head;
     std::memcpy(&head, buffer + places[i], sizeof head);
-    std::memcpy(&migration.cells.records[migration.used], buffer + places[i] + sizeof head,
+    std::memcpy(&leaving_cells.cells.records[leaving_cells.used], buffer + places[i] + sizeof head,
                 head.length);
-    migration.used += head.length / sizeof(Record);
-    migration.cells.set_head(migration.cells.count++, head);
+    leaving_cells.used += head.length / sizeof(Record);
+    leaving_cells.cells.set_head(leaving_cells.cells.count++, head);
   }
   *error = ZOLTAN_OK;
 }
@@ -103,25 +103,25 @@ void require_room_after(MPI_Comm communicator, const Cells& cells, std::span<con
 Moved zoltan_migrate(MPI_Comm communicator, Cells& cells, std::span<const int> ranks) {
   require_room_after(communicator, cells, ranks);
   const int own = example::rank_of(communicator);
-  Migration migration{.cells = cells, .leaving = {}, .to = {}};
+  LeavingCells leaving_cells{.cells = cells, .leaving = {}, .to = {}};
   Moved moved;
   int result = ZOLTAN_MEMERR;
   try {
     for (std::uint64_t k = 0; k < cells.count; ++k) {
       if (ranks[k] == own) continue;
-      migration.leaving.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
-      migration.to.push_back(ranks[k]);
+      leaving_cells.leaving.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
+      leaving_cells.to.push_back(ranks[k]);
       moved.bytes_sent += sizeof(Head) + cells.lengths[k];
     }
     const std::unique_ptr<Zoltan_Struct, Destroy> zoltan(Zoltan_Create(communicator));
     Zoltan_Set_Param(zoltan.get(), "DEBUG_LEVEL", "0");
-    Zoltan_Set_Obj_Size_Multi_Fn(zoltan.get(), sizes, &migration);
-    Zoltan_Set_Pack_Obj_Multi_Fn(zoltan.get(), pack, &migration);
-    Zoltan_Set_Mid_Migrate_PP_Fn(zoltan.get(), close_up, &migration);
-    Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan.get(), unpack, &migration);
+    Zoltan_Set_Obj_Size_Multi_Fn(zoltan.get(), sizes, &leaving_cells);
+    Zoltan_Set_Pack_Obj_Multi_Fn(zoltan.get(), pack, &leaving_cells);
+    Zoltan_Set_Mid_Migrate_PP_Fn(zoltan.get(), close_up, &leaving_cells);
+    Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan.get(), unpack, &leaving_cells);
     result = Zoltan_Migrate(zoltan.get(), -1, nullptr, nullptr, nullptr, nullptr,
-                            static_cast<int>(migration.to.size()), migration.leaving.data(),
-                            migration.leaving.data(), migration.to.data(), migration.to.data());
+                            static_cast<int>(leaving_cells.to.size()), leaving_cells.leaving.data(),
+                            leaving_cells.leaving.data(), leaving_cells.to.data(), leaving_cells.to.data());
   } catch (const std::bad_alloc&) {
     // As if Zoltan had found none.
   }

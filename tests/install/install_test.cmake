@@ -221,7 +221,7 @@ elseif(FLAVOUR STREQUAL "static")
   build_project("a static Valet in a project in C" "${TEST_DIR}/c_project" "${WORK_DIR}/static/part"
                 "" "-DVALET_SOURCE_DIR=${SOURCE_DIR}" "-DCMAKE_INSTALL_PREFIX=${static_prefix}"
                 -DVALET_INSTALL=ON -DVALET_KOKKOS=${WITH_KOKKOS} -DVALET_ZOLTAN=${WITH_ZOLTAN}
-                -DVALET_PRECOMPILE_HEADERS=ON)
+                -DVALET_QUICK_BUILD=ON)
   set(targets "")
   build_consumer("${WORK_DIR}/static/consumer" "${static_prefix}" "-DVALET_COMPONENTS=${components}")
   run_consumer("${WORK_DIR}/static/consumer/consumer")
@@ -243,7 +243,7 @@ elseif(FLAVOUR STREQUAL "fetched")
       "${archive}" CMakeLists.txt LICENSE adapters cmake src)
   build_project("a project that fetches Valet" "${TEST_DIR}/fetching" "${WORK_DIR}/fetched/build" ""
                 "-DVALET_ARCHIVE=${archive}" -DVALET_KOKKOS=OFF -DVALET_ZOLTAN=OFF
-                -DVALET_FORTRAN=OFF -DVALET_PRECOMPILE_HEADERS=ON)
+                -DVALET_FORTRAN=OFF -DVALET_QUICK_BUILD=ON)
   run_consumer("${WORK_DIR}/fetched/build/application")
 
 elseif(FLAVOUR STREQUAL "pkgconfig")
