@@ -22,6 +22,7 @@ const char* to_string(ErrorCode code) noexcept {
     case ErrorCode::mpi_failure: return "mpi_failure";
     case ErrorCode::internal: return "internal";
     case ErrorCode::callback_failed: return "callback_failed";
+    case ErrorCode::file_failure: return "file_failure";
   }
   return "unknown";
 }

@@ -24,6 +24,7 @@ static_assert(VALET_ORDER_STABLE == static_cast<int>(Order::stable));
 static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(AlltoallMethod::pairwise));
 static_assert(VALET_ALLTOALL_DIRECT == static_cast<int>(AlltoallMethod::direct));
 static_assert(VALET_CALLBACK_FAILED == static_cast<int>(ErrorCode::callback_failed));
+static_assert(VALET_FILE_FAILURE == static_cast<int>(ErrorCode::file_failure));
 
 thread_local std::string last_message;
 /// The last one that was not about a null pointer: why there is no plan, for example.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
+#include "junction/file/file_end.hpp"
 #include "junction/transfers.hpp"
 #include "mpi/two_groups.hpp"
 #include <valet/junction.hpp>
@@ -40,6 +41,12 @@ valet::JunctionTransfer& transfer_of(Valet_Junction_transfer* transfer) {
   return transfer->transfer;
 }
 
+/// A file takes blocks without ranks.
+junction::BlockChoice by_ranks(const int* ranks, uint64_t count) {
+  if (ranks == nullptr) return {};
+  return {.ranks = to_map(ranks, count)};
+}
+
 /// In place of what a rank has wrong, so that all ranks of both sides refuse it.
 class Refused final : public junction::Transfer {
  public:
@@ -49,6 +56,9 @@ class Refused final : public junction::Transfer {
     return why_;
   }
   valet::Report run(const junction::Link&, const junction::Description&) override { return {}; }
+  [[nodiscard]] std::optional<valet::Diagnostic> refusal() const override { return why_; }
+  valet::Report store(junction::FileEnd&) override { return {}; }
+  valet::Report load(junction::FileEnd&) override { return {}; }
 
  private:
   valet::Diagnostic why_;
@@ -123,7 +133,7 @@ valet::JunctionOptions to_junction_options(const Valet_Junction_options* given) 
 
 template <class Open>
 int open(MPI_Comm communicator, const char* name, const Valet_Junction_options* options,
-         Valet_Junction** place, Open&& by) {
+         Valet_Junction** place, Open&& by, bool leads_to_group = true) {
   return guarded([&] {
     std::string title;
     const auto convert = [&](int) {
@@ -132,7 +142,7 @@ int open(MPI_Comm communicator, const char* name, const Valet_Junction_options* 
       title = name;
       return to_junction_options(options);
     };
-    if (!valet::mpi::is_intercommunicator(communicator)) {
+    if (!leads_to_group || !valet::mpi::is_intercommunicator(communicator)) {
       const valet::JunctionOptions chosen = agreed(communicator, convert);
       *place = new Valet_Junction{by(communicator, title, chosen)};
       return;
@@ -166,6 +176,16 @@ int Valet_Junction_connect(MPI_Comm communicator, const char* name,
   return open(communicator, name, options, junction, valet::Junction::connect);
 }
 
+int Valet_Junction_create(MPI_Comm communicator, const char* path,
+                          const Valet_Junction_options* options, Valet_Junction** junction) {
+  return open(communicator, path, options, junction, valet::Junction::create, false);
+}
+
+int Valet_Junction_open(MPI_Comm communicator, const char* path,
+                        const Valet_Junction_options* options, Valet_Junction** junction) {
+  return open(communicator, path, options, junction, valet::Junction::open, false);
+}
+
 int Valet_Junction_ranks(const Valet_Junction* junction) {
   return static_cast<int>(number_of([&] { return junction_of(junction).ranks(); }));
 }
@@ -192,14 +212,14 @@ int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet_Storage* sto
                               uint64_t count, const int* ranks,
                               Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::put_blocks(to_storage(storage), count, to_map(ranks, count));
+    return junction::put_blocks(to_storage(storage), count, by_ranks(ranks, count));
   });
 }
 
 int Valet_Junction_get_blocks(Valet_Junction* junction, const Valet_Storage* storage,
                               Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::get_blocks([room = to_storage(storage)](std::uint64_t) { return room; });
+    return junction::get_blocks([room = to_storage(storage)](std::uint64_t) { return room; }, {});
   });
 }
 
@@ -209,11 +229,13 @@ int Valet_Junction_get_blocks_into(Valet_Junction* junction, Valet_Storage_for_f
     if (storage_for == nullptr)
       throw valet::Error(valet::ErrorCode::invalid_argument,
                          "the function that makes storage is a null pointer; give one");
-    return junction::get_blocks([=](std::uint64_t blocks) {
-      const Valet_Storage* const made = storage_for(data, blocks);
-      if (made == nullptr) throw std::runtime_error("it returned a null pointer");
-      return to_storage(made);
-    });
+    return junction::get_blocks(
+        [=](std::uint64_t blocks) {
+          const Valet_Storage* const made = storage_for(data, blocks);
+          if (made == nullptr) throw std::runtime_error("it returned a null pointer");
+          return to_storage(made);
+        },
+        {});
   });
 }
 
@@ -221,28 +243,30 @@ int Valet_Junction_put_numbered(Valet_Junction* junction, const Valet_Storage* s
                                 uint64_t count, const Valet_Object_layout* layout,
                                 Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::put_numbered(to_storage(storage), count, numbering_of(layout));
+    return junction::put_blocks(to_storage(storage), count, {.layout = numbering_of(layout)});
   });
 }
 
 int Valet_Junction_get_numbered(Valet_Junction* junction, const Valet_Storage* storage,
                                 const Valet_Object_layout* layout,
                                 Valet_Junction_transfer** transfer) {
-  return begin(junction, transfer,
-               [&] { return junction::get_numbered(to_storage(storage), numbering_of(layout)); });
+  return begin(junction, transfer, [&] {
+    return junction::get_blocks([room = to_storage(storage)](std::uint64_t) { return room; },
+                                {.layout = numbering_of(layout)});
+  });
 }
 
 int Valet_Junction_put_ragged(Valet_Junction* junction, const Valet_Ragged_storage* storage,
                               uint64_t count, const int* ranks,
                               Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::put_ragged(to_storage(storage), count, to_map(ranks, count));
+    return junction::put_ragged(to_storage(storage), count, by_ranks(ranks, count));
   });
 }
 
 int Valet_Junction_get_ragged(Valet_Junction* junction, const Valet_Ragged_storage* storage,
                               Valet_Junction_transfer** transfer) {
-  return begin(junction, transfer, [&] { return junction::get_ragged(to_storage(storage)); });
+  return begin(junction, transfer, [&] { return junction::get_ragged(to_storage(storage), {}); });
 }
 
 int Valet_Junction_is_ready(Valet_Junction_transfer* transfer, int* ready) {

@@ -74,6 +74,18 @@ VALET_EXPORT int Valet_Junction_connect_f(int communicator, const char* name,
   return Valet_Junction_connect(from_fortran(communicator), name, options, junction);
 }
 
+VALET_EXPORT int Valet_Junction_create_f(int communicator, const char* path,
+                                         const Valet_Junction_options* options,
+                                         Valet_Junction** junction) {
+  return Valet_Junction_create(from_fortran(communicator), path, options, junction);
+}
+
+VALET_EXPORT int Valet_Junction_open_f(int communicator, const char* path,
+                                       const Valet_Junction_options* options,
+                                       Valet_Junction** junction) {
+  return Valet_Junction_open(from_fortran(communicator), path, options, junction);
+}
+
 VALET_EXPORT int Valet_Node_alloc_f(int communicator, size_t bytes, void** memory) {
   return Valet_Node_alloc(from_fortran(communicator), bytes, memory);
 }

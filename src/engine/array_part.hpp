@@ -91,10 +91,11 @@ struct ArrayPeer {
   int grid_rank = 0;  ///< the cell over there
   int cell = 0;       ///< the cell here
   std::int64_t elements = 0;
-  std::int64_t done = 0;  ///< sent, or credited
+  std::int64_t done = 0;   ///< sent, or credited
+  std::int64_t begin = 0;  ///< where they begin in the sequence of the two cells
 
   [[nodiscard]] ArrayRun run(std::int64_t first, std::int64_t count) const {
-    return {cell, {grid_rank, first, count}};
+    return {cell, {grid_rank, begin + first, count}};
   }
   [[nodiscard]] ArrayRun all() const { return run(0, elements); }
 };
@@ -133,18 +134,12 @@ class ArrayPeers {
       : leaving_(ledger), arriving_(ledger) {
     list(leaving_, sent, to.ranks);
     list(arriving_, received, from.ranks);
-    const auto is_own = [own_rank](const ArrayPeer& peer) { return peer.rank == own_rank; };
-    std::ranges::sort(leaving_, {}, [&](const ArrayPeer& peer) {
-      return std::tuple(is_own(peer), peer.rank, peer.cell, peer.grid_rank);
-    });
-    std::ranges::sort(arriving_, {}, [&](const ArrayPeer& peer) {
-      return std::tuple(is_own(peer), peer.rank, peer.grid_rank, peer.cell);
-    });
-    std::tie(destinations, own_sent) = split(leaving_, is_own);
-    std::tie(sources, own_received) = split(arriving_, is_own);
-    elements_sent = sum_of(destinations);
-    elements_received = sum_of(sources);
-    own_elements = sum_of(own_sent);
+    arrange(own_rank);
+  }
+  /// These, in any order.
+  ArrayPeers(int own_rank, Vector<ArrayPeer>&& leaving, Vector<ArrayPeer>&& arriving)
+      : leaving_(std::move(leaving)), arriving_(std::move(arriving)) {
+    arrange(own_rank);
   }
 
   /// Adds what moves.
@@ -166,6 +161,20 @@ class ArrayPeers {
   std::int64_t own_elements = 0;
 
  private:
+  void arrange(int own_rank) {
+    const auto is_own = [own_rank](const ArrayPeer& peer) { return peer.rank == own_rank; };
+    std::ranges::sort(leaving_, {}, [&](const ArrayPeer& peer) {
+      return std::tuple(is_own(peer), peer.rank, peer.cell, peer.grid_rank);
+    });
+    std::ranges::sort(arriving_, {}, [&](const ArrayPeer& peer) {
+      return std::tuple(is_own(peer), peer.rank, peer.grid_rank, peer.cell);
+    });
+    std::tie(destinations, own_sent) = split(leaving_, is_own);
+    std::tie(sources, own_received) = split(arriving_, is_own);
+    elements_sent = sum_of(destinations);
+    elements_received = sum_of(sources);
+    own_elements = sum_of(own_sent);
+  }
   static void list(Vector<ArrayPeer>& peers, std::span<const ArrayCell> cells,
                    const std::vector<int>& ranks) {
     constexpr int few = 64;  // no need to look twice for them

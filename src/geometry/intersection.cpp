@@ -196,10 +196,10 @@ std::int64_t DimensionIntersection::size_of_period(int peer) const noexcept {
   return all.empty() ? 0 : all.back().before + all.back().length * all.back().count;
 }
 
-std::int64_t DimensionIntersection::size(int peer) const noexcept {
+std::int64_t DimensionIntersection::size_before(int peer, std::int64_t position) const noexcept {
   const std::span<const Family> all = families(peer);
-  const std::int64_t periods = pair_.repeats ? pair_.extent / pair_.period : 0;
-  const std::int64_t rest = pair_.extent - periods * pair_.period;
+  const std::int64_t periods = pair_.repeats ? position / pair_.period : 0;
+  const std::int64_t rest = position - periods * pair_.period;
   const std::int64_t in_front = periods * size_of_period(peer);
   const auto behind = std::partition_point(
       all.begin(), all.end(), [rest](const Family& family) { return family.position < rest; });
@@ -250,6 +250,22 @@ std::int64_t Intersection::elements(int peer) const {
   std::int64_t elements = 1;
   for (std::size_t d = 0; d < grid_coordinates.size() && elements > 0; ++d)
     elements *= dimensions_[d].size(grid_coordinates[d]);
+  return elements;
+}
+
+std::int64_t Intersection::elements_before(int peer, IndexOrder order,
+                                           const BlockCyclic::Extents& global) const {
+  const BlockCyclic::Coordinates at = theirs_.coordinates(peer);
+  const std::size_t count = at.size();
+  std::int64_t elements = 0, rows = this->elements(peer);  // rows of the dimensions looked at
+  for (std::size_t step = 0; step < count && rows > 0; ++step) {
+    const std::size_t d = order == IndexOrder::row_major ? step : count - 1 - step;
+    const DimensionIntersection& dimension = dimensions_[d];
+    const std::int64_t before = dimension.size_before(at[d], global[d]);
+    rows /= dimension.size(at[d]);
+    elements += before * rows;
+    if (dimension.size_before(at[d], global[d] + 1) == before) break;  // this one is not shared
+  }
   return elements;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
+#include "junction/file/file_transfers.hpp"
+#include "junction/link.hpp"
 #include "junction/transfers.hpp"
 
 #include <algorithm>
@@ -48,6 +50,8 @@ class ArrayTransfer final : public Transfer {
     return redistribute(link.communicator(), puts ? own : other, puts ? other : own,
                         mine().element_bytes, source_, target_, link.options_as<LayoutOptions>());
   }
+  Report store(FileEnd& file) override { return store_array(file, mine(), source_); }
+  Report load(FileEnd& file) override { return load_array(file, mine(), target_); }
 
  private:
   SourceArray source_;

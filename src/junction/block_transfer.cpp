@@ -2,6 +2,8 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "geometry/shared_objects.hpp"
+#include "junction/file/file_transfers.hpp"
+#include "junction/link.hpp"
 #include "junction/transfers.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
@@ -24,9 +26,16 @@ Options options_of(const Link& link) {
 
 const char* const no_memory = "no memory for the destinations of its blocks; nothing has moved";
 
-/// What is wrong with a map to ranks of the other side, if anything.
-std::optional<Diagnostic> check_map(std::span<const int> ranks, std::uint64_t count,
-                                    const mpi::RankRange& other) {
+/// What is wrong with what was chosen for another group, if anything.
+std::optional<Diagnostic> check_map(const BlockChoice& choice, Direction direction,
+                                    std::uint64_t count, const mpi::RankRange& other) {
+  if (choice.range) return invalid("a range of blocks is got from a file only; get all of them");
+  if (direction == Direction::get) return std::nullopt;
+  if (!choice.ranks && count > 0)
+    return invalid(
+        "it puts blocks to other ranks, but gives none; give a rank for each block, or "
+        "for blocks of one size a layout");
+  const std::span<const int> ranks = choice.ranks.value_or(std::span<const int>());
   if (ranks.size() != count)
     return invalid("it puts ", count, " blocks, but gives ", ranks.size(),
                    " ranks; give one for each block");
@@ -35,6 +44,14 @@ std::optional<Diagnostic> check_map(std::span<const int> ranks, std::uint64_t co
   if (wrong == ranks.end()) return std::nullopt;
   return diagnose(ErrorCode::rank_out_of_range, "block ", wrong - ranks.begin(), " is put to rank ",
                   *wrong, ", but the other side of the junction has ranks 0 to ", other.count - 1);
+}
+
+/// The same for a file.
+void agree_on_file(const FileEnd& file, const BlockChoice& choice) {
+  mpi::agree(file.channel(),
+             choice.ranks ? std::optional(invalid("a file has no ranks to put blocks to; put them "
+                                                  "without, any ranks get them later"))
+                          : std::nullopt);
 }
 
 /// Ranks of the other side, numbered as on the communicator of both. Collective over both sides.
@@ -51,8 +68,12 @@ Array<int> on_both(const Link& link, Ledger& ledger, std::span<const int> ranks)
 /// of both sides.
 class BlockTransfer : public Transfer {
  public:
-  BlockTransfer(Description description, StorageFor storage_for, std::uint64_t count)
-      : Transfer(std::move(description)), storage_for_(std::move(storage_for)), count_(count) {}
+  BlockTransfer(Description description, StorageFor storage_for, std::uint64_t count,
+                const BlockChoice& choice)
+      : Transfer(std::move(description)),
+        storage_for_(std::move(storage_for)),
+        count_(count),
+        choice_(choice) {}
 
   Report run(const Link& link, const Description& theirs) override {
     const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
@@ -65,6 +86,13 @@ class BlockTransfer : public Transfer {
     report.extra_bytes_bound += ledger.peak_bytes();
     return report;
   }
+  Report store(FileEnd& file) override {
+    agree_on_file(file, choice_);
+    return store_blocks(file, mine(), storage_for_(0), count_);
+  }
+  Report load(FileEnd& file) override {
+    return load_blocks(file, mine(), storage_for_, choice_.range);
+  }
 
  protected:
   /// Makes the map, in what the ledger counts, and the plan. Collective over both sides.
@@ -72,6 +100,7 @@ class BlockTransfer : public Transfer {
                          Ledger& ledger) = 0;
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] const BlockChoice& choice() const { return choice_; }
   [[nodiscard]] bool puts() const { return mine().direction == Direction::put; }
 
  private:
@@ -87,39 +116,40 @@ class BlockTransfer : public Transfer {
   StorageFor storage_for_;
   std::optional<BlockStorage> storage_;
   std::uint64_t count_;
+  BlockChoice choice_;
 };
 
 /// To ranks that the side which puts gives.
 class MappedBlocks final : public BlockTransfer {
  public:
   MappedBlocks(Direction direction, StorageFor storage_for, std::uint64_t count,
-               std::span<const int> ranks)
-      : BlockTransfer({direction, Content::blocks}, std::move(storage_for), count), ranks_(ranks) {}
+               const BlockChoice& choice)
+      : BlockTransfer({.direction = direction, .content = Content::blocks, .label = choice.label},
+                      std::move(storage_for), count, choice) {}
 
   [[nodiscard]] std::optional<Diagnostic> check(const Link& link) const override {
-    return check_map(ranks_, count(), link.other());
+    return check_map(choice(), mine().direction, count(), link.other());
   }
 
  private:
   Plan make_plan(const Link& link, const Description&, const BlockStorage& storage,
                  Ledger& ledger) override {
-    const Array<int> both = on_both(link, ledger, ranks_);
+    const Array<int> both = on_both(link, ledger, choice().ranks.value_or(std::span<const int>()));
     return plan_to_ranks(link.communicator(), storage, count(), {both.data(), both.size()},
                          options_of(link));
   }
-
-  std::span<const int> ranks_;
 };
 
 /// From a layout on one side to one on the other.
 class NumberedBlocks final : public BlockTransfer {
  public:
-  NumberedBlocks(Direction direction, const BlockStorage& storage, std::uint64_t count,
-                 const ObjectLayout& layout)
-      : BlockTransfer(
-            {.direction = direction, .content = Content::numbered_blocks, .objects = layout},
-            [storage](std::uint64_t) { return storage; }, count),
-        slots_(storage.slots()) {}
+  NumberedBlocks(Direction direction, StorageFor storage_for, std::uint64_t count,
+                 const BlockChoice& choice)
+      : BlockTransfer({.direction = direction,
+                       .content = Content::numbered_blocks,
+                       .label = choice.label,
+                       .objects = choice.layout},
+                      std::move(storage_for), count, choice) {}
 
   [[nodiscard]] std::optional<Diagnostic> check(const Link&) const override { return std::nullopt; }
 
@@ -131,17 +161,6 @@ class NumberedBlocks final : public BlockTransfer {
       return wrong;
     return plan::check_layout(to, "the layout that is got", objects, targets);
   }
-  [[nodiscard]] std::optional<Diagnostic> check_counts() const {
-    const auto due = static_cast<std::uint64_t>((puts() ? *from_ : *to_).count(own_rank_));
-    if (puts() && due != count())
-      return invalid("it puts ", count(), " of ", from_->objects(), " objects, but has ", due,
-                     " in its layout; give those");
-    if (!puts() && due > slots_)
-      return diagnose(ErrorCode::infeasible, "it gets ", due, " of ", from_->objects(),
-                      " objects, but has ", slots_, " slots; grow its storage to that many");
-    return std::nullopt;
-  }
-
   Plan make_plan(const Link& link, const Description& theirs, const BlockStorage& storage,
                  Ledger& ledger) override {
     const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
@@ -157,7 +176,8 @@ class NumberedBlocks final : public BlockTransfer {
     from_.emplace(plan::side_of(from, objects[0], sources));
     to_.emplace(plan::side_of(to, objects[0], targets));
     Array<Address> addresses;
-    std::optional<Diagnostic> wrong = check_counts();
+    std::optional<Diagnostic> wrong = puts() ? check_put(*from_, own_rank_, count())
+                                             : check_got(*to_, own_rank_, storage.slots());
     if (!wrong)
       wrong = detail::unless_out_of_memory([&] { addresses = map(ledger, link); }, no_memory);
     mpi::agree(channel, wrong);
@@ -171,7 +191,7 @@ class NumberedBlocks final : public BlockTransfer {
     Array<Address> addresses(ledger, static_cast<std::size_t>(count()));
     layout::ArrayRow row;
     const auto place = [&](int rank, const layout::ObjectRun& run) {
-      std::uint64_t slot = slot_of(rank, run.number);
+      std::uint64_t slot = slot_of(*to_, rank, run.number);
       for (std::int64_t k = 0; k < run.length; ++k)
         addresses[static_cast<std::size_t>(run.slot + k)] = {link.other().first + rank, slot++};
     };
@@ -180,18 +200,7 @@ class NumberedBlocks final : public BlockTransfer {
                           [&](const layout::ObjectRun& run) { to_->cut(row, run, place); });
     return addresses;
   }
-  /// Where a rank of the other side has an object.
-  [[nodiscard]] std::uint64_t slot_of(int rank, std::int64_t number) const {
-    if (!to_->is_cyclic()) return static_cast<std::uint64_t>(number - to_->interval(rank).first);
-    const BlockCyclic& array = to_->array();
-    const BlockCyclic::Extents extents = array.local_extents(rank);
-    const BlockCyclic::Extents indices = array.local_indices(layout::indices_of(array, number));
-    std::int64_t slot = 0;
-    for (std::size_t d = 0; d < extents.size(); ++d) slot = slot * extents[d] + indices[d];
-    return static_cast<std::uint64_t>(slot);
-  }
 
-  std::uint64_t slots_;
   int own_rank_ = 0;
   std::optional<layout::ObjectSide> from_, to_;
 };
@@ -199,57 +208,60 @@ class NumberedBlocks final : public BlockTransfer {
 class RaggedTransfer final : public Transfer {
  public:
   RaggedTransfer(Direction direction, const RaggedStorage& storage, std::uint64_t count,
-                 std::span<const int> ranks)
-      : Transfer({direction, Content::ragged_blocks}),
+                 const BlockChoice& choice)
+      : Transfer(
+            {.direction = direction, .content = Content::ragged_blocks, .label = choice.label}),
         storage_(storage),
         count_(count),
-        ranks_(ranks) {}
+        choice_(choice) {}
 
   [[nodiscard]] std::optional<Diagnostic> check(const Link& link) const override {
-    return check_map(ranks_, count_, link.other());
+    return check_map(choice_, mine().direction, count_, link.other());
   }
   Report run(const Link& link, const Description&) override {
     Ledger ledger;
-    const Array<int> both = on_both(link, ledger, ranks_);
+    const Array<int> both = on_both(link, ledger, choice_.ranks.value_or(std::span<const int>()));
     return migrate(link.communicator(), storage_, count_, {both.data(), both.size()},
                    options_of(link));
   }
+  Report store(FileEnd& file) override {
+    agree_on_file(file, choice_);
+    return store_ragged(file, mine(), storage_, count_);
+  }
+  Report load(FileEnd& file) override { return load_ragged(file, mine(), storage_, choice_.range); }
 
  private:
   RaggedStorage storage_;
   std::uint64_t count_;
-  std::span<const int> ranks_;
+  BlockChoice choice_;
 };
+
+std::shared_ptr<Transfer> blocks(Direction direction, StorageFor storage_for, std::uint64_t count,
+                                 const BlockChoice& choice) {
+  if (choice.layout)
+    return std::make_shared<NumberedBlocks>(direction, std::move(storage_for), count, choice);
+  return std::make_shared<MappedBlocks>(direction, std::move(storage_for), count, choice);
+}
 
 }  // namespace
 
 std::shared_ptr<Transfer> put_blocks(const BlockStorage& storage, std::uint64_t count,
-                                     std::span<const int> ranks) {
-  return std::make_shared<MappedBlocks>(
-      Direction::put, [storage](std::uint64_t) { return storage; }, count, ranks);
+                                     const BlockChoice& choice) {
+  return blocks(
+      Direction::put, [storage](std::uint64_t) { return storage; }, count, choice);
 }
 
-std::shared_ptr<Transfer> get_blocks(StorageFor storage_for) {
-  return std::make_shared<MappedBlocks>(Direction::get, std::move(storage_for), 0,
-                                        std::span<const int>());
-}
-
-std::shared_ptr<Transfer> put_numbered(const BlockStorage& storage, std::uint64_t count,
-                                       const ObjectLayout& layout) {
-  return std::make_shared<NumberedBlocks>(Direction::put, storage, count, layout);
-}
-
-std::shared_ptr<Transfer> get_numbered(const BlockStorage& storage, const ObjectLayout& layout) {
-  return std::make_shared<NumberedBlocks>(Direction::get, storage, 0, layout);
+std::shared_ptr<Transfer> get_blocks(StorageFor storage_for, const BlockChoice& choice) {
+  return blocks(Direction::get, std::move(storage_for), 0, choice);
 }
 
 std::shared_ptr<Transfer> put_ragged(const RaggedStorage& storage, std::uint64_t count,
-                                     std::span<const int> ranks) {
-  return std::make_shared<RaggedTransfer>(Direction::put, storage, count, ranks);
+                                     const BlockChoice& choice) {
+  return std::make_shared<RaggedTransfer>(Direction::put, storage, count, choice);
 }
 
-std::shared_ptr<Transfer> get_ragged(const RaggedStorage& storage) {
-  return std::make_shared<RaggedTransfer>(Direction::get, storage, 0, std::span<const int>());
+std::shared_ptr<Transfer> get_ragged(const RaggedStorage& storage, const BlockChoice& choice) {
+  return std::make_shared<RaggedTransfer>(Direction::get, storage, 0, choice);
 }
 
 }  // namespace valet::junction

@@ -6,6 +6,7 @@
 
 #include <xxhash.h>
 
+#include <stdexcept>
 #include <vector>
 
 namespace valet::junction {
@@ -17,11 +18,18 @@ class Reader {
   explicit Reader(std::span<const std::int64_t> words) : words_(words) {}
 
   std::int64_t next() {
+    if (words_.empty()) throw std::out_of_range("a description ends early");
     const std::int64_t word = words_.front();
     words_ = words_.subspan(1);
     return word;
   }
   int next_int() { return static_cast<int>(next()); }
+  /// Of what has a word each, at least.
+  std::size_t next_count() {
+    const auto count = static_cast<std::size_t>(next());
+    if (count > words_.size()) throw std::out_of_range("a description ends early");
+    return count;
+  }
 
  private:
   std::span<const std::int64_t> words_;
@@ -43,13 +51,14 @@ void write(Vector<std::int64_t>& words, const BlockCyclic& layout) {
 }
 
 BlockCyclic read_layout(Reader& reader) {
-  const auto count = static_cast<std::size_t>(reader.next());
+  const std::size_t count = reader.next_count();
+  if (count == 0 || count > layout::most_dimensions) throw std::out_of_range("no dimensions");
   const auto rank_order = static_cast<IndexOrder>(reader.next());
   auto extents = BlockCyclic::Extents::filled(count, 0), blocks = extents;
   auto grid = BlockCyclic::Coordinates::filled(count, 0), first_ranks = grid;
   auto cuts = layout::PerDimension<std::vector<std::int64_t>>::filled(count, {});
   for (std::size_t d = 0; d < count; ++d) {
-    cuts[d].resize(static_cast<std::size_t>(reader.next()));
+    cuts[d].resize(reader.next_count());
     for (std::int64_t& cut : cuts[d]) cut = reader.next();
     extents[d] = reader.next();
     blocks[d] = reader.next();
@@ -59,6 +68,12 @@ BlockCyclic read_layout(Reader& reader) {
   if (!cuts[0].empty()) return BlockCyclic::cut_at(cuts, rank_order);
   return {extents, blocks, grid, rank_order, first_ranks};
 }
+
+std::string quoted(const std::string& label) {
+  return label.empty() ? "an array without a label" : "'" + label + "'";
+}
+
+}  // namespace
 
 const char* text_of(Content content) {
   switch (content) {
@@ -70,12 +85,6 @@ const char* text_of(Content content) {
   }
   return "";
 }
-
-std::string quoted(const std::string& label) {
-  return label.empty() ? "an array without a label" : "'" + label + "'";
-}
-
-}  // namespace
 
 Vector<std::int64_t> Description::words(Ledger& ledger) const {
   Vector<std::int64_t> words(ledger);
@@ -106,11 +115,11 @@ Description Description::from_words(std::span<const std::int64_t> words) {
   description.direction = static_cast<Direction>(reader.next());
   description.content = static_cast<Content>(reader.next());
   description.element_bytes = static_cast<std::uint64_t>(reader.next());
-  description.label.resize(static_cast<std::size_t>(reader.next()));
+  description.label.resize(reader.next_count());
   for (char& letter : description.label) letter = static_cast<char>(reader.next());
   if (reader.next() != 0) {
     description.grid = GridLayout{read_layout(reader)};
-    description.grid->ranks.resize(static_cast<std::size_t>(reader.next()));
+    description.grid->ranks.resize(reader.next_count());
     for (int& rank : description.grid->ranks) rank = reader.next_int();
   }
   if (reader.next() != 0) {

@@ -19,13 +19,16 @@ namespace valet::junction {
 enum class Direction : std::uint8_t { put, get };
 enum class Content : std::uint8_t { array, blocks, numbered_blocks, ragged_blocks, nothing };
 
+/// As errors call it.
+[[nodiscard]] const char* text_of(Content content);
+
 /// The same on all ranks of a side.
 struct Description {
   Direction direction = Direction::put;
   Content content = Content::array;
-  std::uint64_t element_bytes = 0;           ///< of an array
-  std::string label = {};                    ///< likewise
-  std::optional<GridLayout> grid = {};       ///< likewise, with ranks of its own side
+  std::uint64_t element_bytes = 0;  ///< of an array
+  std::string label = {};
+  std::optional<GridLayout> grid = {};       ///< of an array, with ranks of its own side
   std::optional<ObjectLayout> objects = {};  ///< of numbered blocks
 
   /// As words that the other side understands.

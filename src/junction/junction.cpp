@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "junction/file/file_end.hpp"
 #include "junction/link.hpp"
 #include "junction/transfers.hpp"
 #include "mpi/channel.hpp"
@@ -41,7 +42,7 @@ double meeting_seconds(const JunctionOptions& options) {
 
 }  // namespace
 
-JunctionTransfer::JunctionTransfer(std::shared_ptr<junction::Link> link,
+JunctionTransfer::JunctionTransfer(std::shared_ptr<junction::Transport> link,
                                    std::shared_ptr<junction::Transfer> transfer)
     : link_(std::move(link)), transfer_(std::move(transfer)) {}
 
@@ -82,7 +83,19 @@ Junction Junction::over(MPI_Comm intercommunicator, const JunctionOptions& optio
   return Junction(std::make_shared<junction::Link>(intercommunicator, false, options, wrong));
 }
 
-Junction::Junction(std::shared_ptr<junction::Link> link) : link_(std::move(link)) {}
+Junction Junction::create(MPI_Comm communicator, const std::string& path,
+                          const JunctionOptions& options) {
+  return Junction(std::make_shared<junction::FileEnd>(communicator, path, Direction::put, options));
+}
+
+Junction Junction::open(MPI_Comm communicator, const std::string& path,
+                        const JunctionOptions& options) {
+  return Junction(std::make_shared<junction::FileEnd>(communicator, path, Direction::get, options));
+}
+
+std::vector<JunctionRecord> Junction::records() const { return link().records(); }
+
+Junction::Junction(std::shared_ptr<junction::Transport> link) : link_(std::move(link)) {}
 
 Junction::Junction(Junction&&) noexcept = default;
 
@@ -93,17 +106,17 @@ Junction& Junction::operator=(Junction&& other) noexcept {
 }
 
 Junction::~Junction() {
-  if (link_) log_failure("a junction could not be closed: ", [this] { close(); });
+  if (link_) log_failure("a junction could not be closed: ", [this] { link_->abandon(); });
 }
 
-junction::Link& Junction::link() const {
+junction::Transport& Junction::link() const {
   if (link_) return *link_;
   throw Error(ErrorCode::invalid_argument, "this junction is closed; connect() another one");
 }
 
-int Junction::ranks() const { return link().own().count; }
+int Junction::ranks() const { return link().ranks(); }
 
-int Junction::other_ranks() const { return link().other().count; }
+int Junction::other_ranks() const { return link().other_ranks(); }
 
 JunctionTransfer Junction::begin(std::shared_ptr<junction::Transfer> transfer) {
   link().add(transfer);
@@ -122,37 +135,61 @@ JunctionTransfer Junction::get(const TargetArray& array, const GridLayout& layou
 
 JunctionTransfer Junction::put(const BlockStorage& storage, std::uint64_t count,
                                std::span<const int> ranks) {
-  return begin(junction::put_blocks(storage, count, ranks));
+  return begin(junction::put_blocks(storage, count, {.ranks = ranks}));
 }
 
 JunctionTransfer Junction::put(const BlockStorage& storage, std::uint64_t count,
-                               const ObjectLayout& layout) {
-  return begin(junction::put_numbered(storage, count, layout));
+                               const std::string& label) {
+  return begin(junction::put_blocks(storage, count, {.label = label}));
 }
 
-JunctionTransfer Junction::get(const BlockStorage& storage) {
-  return get([storage](std::uint64_t) { return storage; });
+JunctionTransfer Junction::put(const BlockStorage& storage, std::uint64_t count,
+                               const ObjectLayout& layout, const std::string& label) {
+  return begin(junction::put_blocks(storage, count, {.layout = layout, .label = label}));
 }
 
-JunctionTransfer Junction::get(const BlockStorage& storage, const ObjectLayout& layout) {
-  return begin(junction::get_numbered(storage, layout));
+JunctionTransfer Junction::get(const BlockStorage& storage, const std::string& label) {
+  return get([storage](std::uint64_t) { return storage; }, label);
 }
 
-JunctionTransfer Junction::get(std::function<BlockStorage(std::uint64_t)> storage_for) {
-  return begin(junction::get_blocks(std::move(storage_for)));
+JunctionTransfer Junction::get(const BlockStorage& storage, const BlockRange& range,
+                               const std::string& label) {
+  return begin(junction::get_blocks([storage](std::uint64_t) { return storage; },
+                                    {.range = range, .label = label}));
+}
+
+JunctionTransfer Junction::get(const BlockStorage& storage, const ObjectLayout& layout,
+                               const std::string& label) {
+  return begin(junction::get_blocks([storage](std::uint64_t) { return storage; },
+                                    {.layout = layout, .label = label}));
+}
+
+JunctionTransfer Junction::get(std::function<BlockStorage(std::uint64_t)> storage_for,
+                               const std::string& label) {
+  return begin(junction::get_blocks(std::move(storage_for), {.label = label}));
 }
 
 JunctionTransfer Junction::put(const RaggedStorage& storage, std::uint64_t count,
                                std::span<const int> ranks) {
-  return begin(junction::put_ragged(storage, count, ranks));
+  return begin(junction::put_ragged(storage, count, {.ranks = ranks}));
 }
 
-JunctionTransfer Junction::get(const RaggedStorage& storage) {
-  return begin(junction::get_ragged(storage));
+JunctionTransfer Junction::put(const RaggedStorage& storage, std::uint64_t count,
+                               const std::string& label) {
+  return begin(junction::put_ragged(storage, count, {.label = label}));
+}
+
+JunctionTransfer Junction::get(const RaggedStorage& storage, const std::string& label) {
+  return begin(junction::get_ragged(storage, {.label = label}));
+}
+
+JunctionTransfer Junction::get(const RaggedStorage& storage, const BlockRange& range,
+                               const std::string& label) {
+  return begin(junction::get_ragged(storage, {.range = range, .label = label}));
 }
 
 void Junction::close() {
-  const std::shared_ptr<junction::Link> link = std::exchange(link_, nullptr);
+  const std::shared_ptr<junction::Transport> link = std::exchange(link_, nullptr);
   if (link) link->close();
 }
 

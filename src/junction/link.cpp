@@ -25,13 +25,15 @@ class Closing final : public Transfer {
   Closing() : Transfer({.content = Content::nothing}) {}
   [[nodiscard]] std::optional<Diagnostic> check(const Link&) const override { return std::nullopt; }
   Report run(const Link&, const Description&) override { return {}; }
+  Report store(FileEnd&) override { return {}; }
+  Report load(FileEnd&) override { return {}; }
 };
 
 }  // namespace
 
 Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen,
            const std::optional<Diagnostic>& wrong)
-    : options(chosen),
+    : Transport(chosen),
       port_(is_ours ? intercommunicator : MPI_COMM_NULL),
       groups_(mpi::merge(intercommunicator)) {
   // The communicators of all calls are made while everybody is there.

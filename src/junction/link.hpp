@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The connection behind a junction: both groups of ranks as one communicator, and the transfers
-/// that go over it, one after the other.
+/// A junction between two groups of ranks: both as one communicator, and the transfers that go over
+/// it, one after the other.
 
-#include "junction/description.hpp"
+#include "junction/transport.hpp"
 #include "mpi/two_groups.hpp"
 #include <valet/junction.hpp>
 
@@ -20,28 +20,8 @@
 
 namespace valet::junction {
 
-class Link;
-
-/// Something that is put or got.
-class Transfer {
- public:
-  explicit Transfer(Description description) : mine_(std::move(description)) {}
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
-  virtual ~Transfer() = default;
-
-  [[nodiscard]] const Description& mine() const { return mine_; }
-  /// What this rank finds wrong with its own arguments. Local.
-  [[nodiscard]] virtual std::optional<Diagnostic> check(const Link& link) const = 0;
-  /// Moves everything: the descriptions of both sides are a pair. What it takes is freed in the
-  /// end. Collective over both sides.
-  virtual Report run(const Link& link, const Description& theirs) = 0;
-
- private:
-  Description mine_;
-};
-
-class Link {
+/// The way to another group of ranks.
+class Link final : public Transport {
  public:
   /// Merges the groups of an intercommunicator. Collective over both.
   /// @param is_ours  Whether it connects two jobs, and is disconnected in the end.
@@ -50,37 +30,22 @@ class Link {
        const std::optional<Diagnostic>& wrong = {});
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
-  ~Link() = default;
+  ~Link() override = default;
 
   /// Of both sides; the ranks of each follow each other.
   [[nodiscard]] MPI_Comm communicator() const { return groups_.communicator; }
   [[nodiscard]] const mpi::RankRange& own() const { return groups_.own; }
   [[nodiscard]] const mpi::RankRange& other() const { return groups_.other; }
-  /// What all that is moved over it is moved with, as an operation has its options.
-  template <class AnyOptions>
-  [[nodiscard]] AnyOptions options_as() const {
-    AnyOptions chosen;
-    chosen.budget_bytes = options.budget_bytes;
-    chosen.verify = options.verify;
-    chosen.share_memory = options.share_memory;
-    chosen.keep_memory = options.keep_memory;
-    chosen.progress = options.progress;
-    chosen.progress_bar = options.progress_bar;
-    return chosen;
-  }
+  [[nodiscard]] int ranks() const override { return own().count; }
+  [[nodiscard]] int other_ranks() const override { return other().count; }
 
   /// Tells the others that this rank has come to a transfer, or will after those before it. Waits
   /// for nobody.
-  void add(std::shared_ptr<Transfer> transfer);
-  /// Whether all ranks have come to it, or it has failed. Local.
-  bool is_ready(const Transfer& transfer);
-  /// Carries out a transfer after those before it. @throws Error as JunctionTransfer::wait(). Once
-  /// for each.
-  Report wait(const Transfer& transfer);
-  /// Carries out all transfers, then ends the connection. Collective over both sides.
-  void close();
-
-  const JunctionOptions options;
+  void add(std::shared_ptr<Transfer> transfer) override;
+  /// Whether all ranks have come to it, or it has failed.
+  bool is_ready(const Transfer& transfer) override;
+  Report wait(const Transfer& transfer) override;
+  void close() override;
 
  private:
   enum class Stage : std::uint8_t { waiting, arriving, over };

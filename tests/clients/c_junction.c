@@ -240,7 +240,7 @@ static void check_errors(int odd) {
          VALET_INVALID_ARGUMENT, "a block storage without fields", "rank");
   expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, NULL, NULL)
                   : Valet_Junction_get_blocks(junction, storage, NULL),
-         VALET_INVALID_ARGUMENT, "the map is a null pointer", "rank");
+         VALET_INVALID_ARGUMENT, "gives none", "rank");
   expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL)
                   : Valet_Junction_get_blocks_into(junction, NULL, NULL, NULL),
          VALET_INVALID_ARGUMENT, "the function that makes storage is a null pointer", "rank");

@@ -41,6 +41,8 @@ uint64_t moved_lists(MPI_Comm comm, void* bytes, uint64_t capacity_bytes, uint64
 uint64_t grown_rows(MPI_Comm comm, double** values, uint64_t** offsets, uint64_t rows,
                     const int* ranks);
 
+/* restart.c */
+void restarted(MPI_Comm comm, const char* path, const Valet_Storage* particles, uint64_t count);
 /* junction.c */
 typedef struct Room {
   double* values;

@@ -29,7 +29,8 @@ module valet_junction
   end type
 
   public :: Valet_Junction_options_default, Valet_Junction_options_init, Valet_Junction_accept, &
-    Valet_Junction_connect, Valet_Junction_ranks, Valet_Junction_other_ranks, &
+    Valet_Junction_connect, Valet_Junction_create, Valet_Junction_open, &
+    Valet_Junction_ranks, Valet_Junction_other_ranks, &
     Valet_Junction_put_array, Valet_Junction_get_array, Valet_Junction_put_blocks, &
     Valet_Junction_get_blocks, Valet_Junction_get_blocks_into, Valet_Junction_put_numbered, &
     Valet_Junction_get_numbered, Valet_Junction_put_ragged, Valet_Junction_get_ragged, &
@@ -178,6 +179,24 @@ contains
     type(c_ptr), intent(inout) :: junction
     procedure(opener), bind(C, name="Valet_Junction_connect_f") :: connect
     Valet_Junction_connect = connect(communicator, trim(name) // c_null_char, options, junction)
+  end function
+
+  integer(c_int) function Valet_Junction_create(communicator, path, options, junction)
+    integer(c_int), intent(in) :: communicator
+    character(*), intent(in) :: path
+    type(Valet_Junction_options), optional :: options
+    type(c_ptr), intent(inout) :: junction
+    procedure(opener), bind(C, name="Valet_Junction_create_f") :: create
+    Valet_Junction_create = create(communicator, trim(path) // c_null_char, options, junction)
+  end function
+
+  integer(c_int) function Valet_Junction_open(communicator, path, options, junction)
+    integer(c_int), intent(in) :: communicator
+    character(*), intent(in) :: path
+    type(Valet_Junction_options), optional :: options
+    type(c_ptr), intent(inout) :: junction
+    procedure(opener), bind(C, name="Valet_Junction_open_f") :: open_file
+    Valet_Junction_open = open_file(communicator, trim(path) // c_null_char, options, junction)
   end function
 
   integer(c_int) function Valet_Junction_put_array(junction, array, layout, element_bytes, label, &

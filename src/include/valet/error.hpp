@@ -32,6 +32,7 @@ enum class ErrorCode : int {
   mpi_failure = 14,           ///< an MPI call returned an error
   internal = 15,              ///< a broken invariant: a bug in Valet
   callback_failed = 16,       ///< a storage or a callback of the application threw an exception
+  file_failure = 17,          ///< a file cannot be written or read, or is none of Valet
 };
 
 /// The name of a code as used in messages, for example "rank_out_of_range".

@@ -164,7 +164,11 @@ class VALET_EXPORT DimensionIntersection {
   /// Whether nothing is shared with anyone.
   [[nodiscard]] bool is_empty() const noexcept { return families_.size() == 0; }
   /// Indices shared with a peer. O(log families).
-  [[nodiscard]] std::int64_t size(int peer) const noexcept;
+  [[nodiscard]] std::int64_t size(int peer) const noexcept {
+    return size_before(peer, pair_.extent);
+  }
+  /// Those of them below a global index, which is at most the extent.
+  [[nodiscard]] std::int64_t size_before(int peer, std::int64_t position) const noexcept;
   /// Indices shared with a peer in one period.
   [[nodiscard]] std::int64_t size_of_period(int peer) const noexcept;
   /// What finding them took, as IntersectionAlgorithm counts.
@@ -244,6 +248,10 @@ class VALET_EXPORT Intersection {
 
   /// Elements shared with a rank of theirs. O(dimensions * log families).
   [[nodiscard]] std::int64_t elements(int peer) const;
+  /// Those of them in front of an element of the array, which need not be shared, in the sequence
+  /// of `order`.
+  [[nodiscard]] std::int64_t elements_before(int peer, IndexOrder order,
+                                             const BlockCyclic::Extents& global) const;
   /// The lowest rank of theirs from `from` on with which there is something to share;
   /// theirs().ranks() when there is none. `for (int p = next_peer(0); ...; p = next_peer(p + 1))`.
   [[nodiscard]] int next_peer(int from) const;

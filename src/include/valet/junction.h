@@ -80,6 +80,24 @@ VALET_EXPORT int Valet_Junction_accept(MPI_Comm communicator, const char* name,
 VALET_EXPORT int Valet_Junction_connect(MPI_Comm communicator, const char* name,
                                         const Valet_Junction_options* options,
                                         Valet_Junction** junction);
+/** Creates a file to put into: valet::Junction::create(). Collective.
+ * @param communicator  An intracommunicator, which must live until the file is closed.
+ * @param path          The same on all ranks.
+ * @param options       NULL for the defaults.
+ * @param junction      Receives what Valet_Junction_close() ends and frees; unchanged on error.
+ * @return VALET_SUCCESS or an error code of valet::Junction::create(). */
+VALET_EXPORT int Valet_Junction_create(MPI_Comm communicator, const char* path,
+                                       const Valet_Junction_options* options,
+                                       Valet_Junction** junction);
+/** Opens a file to get what was put: valet::Junction::open(). Collective.
+ * @param communicator  As for Valet_Junction_create().
+ * @param path          The same on all ranks.
+ * @param options       NULL for the defaults.
+ * @param junction      As for Valet_Junction_create().
+ * @return VALET_SUCCESS or an error code of valet::Junction::open(). */
+VALET_EXPORT int Valet_Junction_open(MPI_Comm communicator, const char* path,
+                                     const Valet_Junction_options* options,
+                                     Valet_Junction** junction);
 /** Ranks of this side. Local. @param junction  A junction.
  * @return The ranks; 0 for a null `junction`, which sets Valet_Error_message(). */
 VALET_EXPORT int Valet_Junction_ranks(const Valet_Junction* junction);
@@ -120,7 +138,7 @@ VALET_EXPORT int Valet_Junction_get_array(Valet_Junction* junction, const Valet_
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   The blocks. [local]
  * @param count     How many, in the first slots. [local]
- * @param ranks     `count` ranks of the other side. [local]
+ * @param ranks     `count` ranks of the other side; NULL for a file. [local]
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(). */
 VALET_EXPORT int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet_Storage* storage,
@@ -170,7 +188,7 @@ VALET_EXPORT int Valet_Junction_get_numbered(Valet_Junction* junction, const Val
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   The blocks. [local]
  * @param count     How many. [local]
- * @param ranks     `count` ranks of the other side. [local]
+ * @param ranks     `count` ranks of the other side; NULL for a file. [local]
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(). */
 VALET_EXPORT int Valet_Junction_put_ragged(Valet_Junction* junction,

@@ -21,13 +21,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace valet {
 
 /// @cond
 namespace junction {
-class Link;
 class Transfer;
+class Transport;
 }  // namespace junction
 /// @endcond
 
@@ -55,6 +56,30 @@ struct JunctionOptions {
   bool progress_bar = true;
 };
 
+/// Something in a file.
+struct JunctionRecord {
+  /// What it is.
+  enum class Kind : std::uint8_t { array, blocks, numbered_blocks, ragged_blocks };
+  /// @cond
+  struct Field {
+    std::string label;            ///< as it was put
+    std::uint64_t row_bytes = 0;  ///< bytes of a block in this field
+  };                              /// @endcond
+
+  std::string label;                  ///< as it was put
+  Kind kind = Kind::blocks;           ///< how it was put
+  std::uint64_t count = 0;            ///< blocks, or elements
+  std::uint64_t bytes = 0;            ///< of all of them in the file
+  std::vector<Field> fields;          ///< of blocks of one size: label and row_bytes of each
+  std::vector<std::int64_t> extents;  ///< of an array
+};
+
+/// Blocks of a file, by their numbers: as they were numbered, or else by source rank and slot.
+struct BlockRange {
+  std::uint64_t first = 0;  ///< the first one
+  std::uint64_t count = 0;  ///< how many
+};
+
 /// Something that is put or got, from then on until wait(). Move-only; the destructor waits, and
 /// logs what wait() would throw. The junction may be destroyed before, which waits as well.
 class VALET_EXPORT JunctionTransfer {
@@ -77,10 +102,10 @@ class VALET_EXPORT JunctionTransfer {
 
  private:
   friend class Junction;
-  JunctionTransfer(std::shared_ptr<junction::Link> link,
+  JunctionTransfer(std::shared_ptr<junction::Transport> link,
                    std::shared_ptr<junction::Transfer> transfer);
 
-  std::shared_ptr<junction::Link> link_;
+  std::shared_ptr<junction::Transport> link_;
   std::shared_ptr<junction::Transfer> transfer_;
 };
 
@@ -132,18 +157,52 @@ class VALET_EXPORT Junction {
   /// @throws Error as accept().
   [[nodiscard]] static Junction connect(MPI_Comm communicator, const std::string& name,
                                         const JunctionOptions& options = {});
+  /// Creates a file. What is put is written, and can be got by any number of ranks in any other
+  /// layout, as from another job. The file gets its name when close() has written all of it: until
+  /// then what had the name stays there, also where the job is killed.
+  ///
+  /// Every rank writes its own part as it is, by MPI-IO; nothing is sent. Errors are the same on
+  /// all ranks: file_failure (the disk is full, the folder is missing) and callback_failed leave
+  /// nothing in the file, whose old version stays. Memory of each rank: budget + 64 KiB + 64*P
+  /// bytes, 8 for each cell of a grid.
+  ///
+  /// Collective over `communicator`; blocking.
+  /// @param communicator  An intracommunicator, which must live until the file is closed.
+  /// @param path          The same on all ranks.
+  /// @param options       Only budget_bytes counts, and for numbered blocks that are got what
+  ///                      plan_to_slots() has of the others. A file always has checksums.
+  /// @throws Error file_failure, invalid_argument: the same on all ranks.
+  [[nodiscard]] static Junction create(MPI_Comm communicator, const std::string& path,
+                                       const JunctionOptions& options = {});
+  /// Opens a file to get what was put, in any order: get() takes the first record of its label and
+  /// kind that was not got. Blocks and numbered blocks are one kind.
+  ///
+  /// Everything is compared with its checksums as it is read; after `corrupted` what was being got
+  /// is unspecified. Numbered blocks and arrays are read in equal parts, or as many as a rank will
+  /// have, and then moved in place, or through windows of a quarter of the budget.
+  ///
+  /// Collective over `communicator`; blocking.
+  /// @param communicator, path, options  As for create().
+  /// @throws Error file_failure (no such file, none of Valet, its end is missing, of another order
+  ///         of bytes, of a newer version), corrupted (its checksums differ), invalid_argument: the
+  ///         same on all ranks.
+  [[nodiscard]] static Junction open(MPI_Comm communicator, const std::string& path,
+                                     const JunctionOptions& options = {});
+  /// What is in a file that is read; nothing otherwise. Local.
+  [[nodiscard]] std::vector<JunctionRecord> records() const;
   /// Moves a junction; the source can only be destroyed or assigned to.
   Junction(Junction&&) noexcept;
   /// Closes this one and takes over another.
   Junction& operator=(Junction&&) noexcept;
   Junction(const Junction&) = delete;
   Junction& operator=(const Junction&) = delete;
-  /// Closes it; logs what close() would throw.
+  /// Closes it, but drops a file that is being written; logs what close() would throw.
   ~Junction();
 
   /// Ranks of this side.
   [[nodiscard]] int ranks() const;
-  /// Ranks of the other side, which it numbers from 0.
+  /// Ranks of the other side, which it numbers from 0; those that wrote a file, 0 of one that is
+  /// being written.
   [[nodiscard]] int other_ranks() const;
 
   // Everything below begins a transfer and returns at once; the memory must stay as it is until
@@ -193,28 +252,45 @@ class VALET_EXPORT Junction {
   /// @param ranks    `count` ranks of the other side. [local]
   JunctionTransfer put(const BlockStorage& storage, std::uint64_t count,
                        std::span<const int> ranks);
-  /// Puts blocks that are numbered by a layout on the ranks of this side.
+  /// Puts blocks into a file, numbered by source rank and slot, under a label by which they are
+  /// got.
   JunctionTransfer put(const BlockStorage& storage, std::uint64_t count,
-                       const ObjectLayout& layout);
-  /// Gets blocks that the other side puts to ranks.
-  JunctionTransfer get(const BlockStorage& storage);
+                       const std::string& label = {});
+  /// Puts blocks that are numbered by a layout on the ranks of this side.
+  JunctionTransfer put(const BlockStorage& storage, std::uint64_t count, const ObjectLayout& layout,
+                       const std::string& label = {});
+  /// Gets blocks that the other side puts to ranks; from a file an equal share of them, in the
+  /// order in which they were put. From a file a storage may have some of the fields only, found by
+  /// their labels.
+  JunctionTransfer get(const BlockStorage& storage, const std::string& label = {});
+  /// Gets these blocks of a file, in the order of their places there. [local]
+  JunctionTransfer get(const BlockStorage& storage, const BlockRange& range,
+                       const std::string& label = {});
   /// Gets numbered blocks into a layout on the ranks of this side.
-  JunctionTransfer get(const BlockStorage& storage, const ObjectLayout& layout);
+  JunctionTransfer get(const BlockStorage& storage, const ObjectLayout& layout,
+                       const std::string& label = {});
   /// Gets blocks into a storage that is made when their number is known.
-  /// @param storage_for  Called with 0, then with the number of blocks; returns a storage with so
-  ///                     many slots at least. May not communicate; what it throws is an error of
-  ///                     all ranks.
-  JunctionTransfer get(std::function<BlockStorage(std::uint64_t blocks)> storage_for);
+  /// @param storage_for  Called with their number, before with 0 where they come from ranks; gives
+  ///                     so many slots at least. May not communicate; may throw for all ranks.
+  /// @param label        Name of the blocks.
+  JunctionTransfer get(std::function<BlockStorage(std::uint64_t blocks)> storage_for,
+                       const std::string& label = {});
   /// Puts blocks of different sizes, which are gone from this side afterwards.
   JunctionTransfer put(const RaggedStorage& storage, std::uint64_t count,
                        std::span<const int> ranks);
-  /// The same for blocks of different sizes.
-  JunctionTransfer get(const RaggedStorage& storage);
+  /// Puts blocks of different sizes into a file; they stay as they are.
+  JunctionTransfer put(const RaggedStorage& storage, std::uint64_t count,
+                       const std::string& label = {});
+  /// Gets blocks of different sizes; from a file an equal share of them.
+  JunctionTransfer get(const RaggedStorage& storage, const std::string& label = {});
+  /// Gets these blocks of a file. [local]
+  JunctionTransfer get(const RaggedStorage& storage, const BlockRange& range,
+                       const std::string& label = {});
   /// @}
 
-  /// Ends all transfers and the connection; what wait() would throw of a transfer it still throws.
-  /// Collective over both sides; blocking.
-  /// @throws Error mpi_failure.
+  /// Ends all transfers and the connection, or writes the end of a file and gives it its name; what
+  /// wait() would throw of a transfer it still throws. Collective over both sides; blocking.
+  /// @throws Error mpi_failure; file_failure: the file is not there, and its old version is.
   void close();
 
   /// @cond
@@ -225,10 +301,10 @@ class VALET_EXPORT Junction {
   /// @endcond
 
  private:
-  explicit Junction(std::shared_ptr<junction::Link> link);
-  [[nodiscard]] junction::Link& link() const;
+  explicit Junction(std::shared_ptr<junction::Transport> link);
+  [[nodiscard]] junction::Transport& link() const;
 
-  std::shared_ptr<junction::Link> link_;
+  std::shared_ptr<junction::Transport> link_;
 };
 
 }  // namespace valet

@@ -58,20 +58,6 @@ std::int64_t product_of(const BlockCyclic::Extents& extents) {
   return product;
 }
 
-/// The strides that are given, or those of an array without gaps.
-BlockCyclic::Extents strides_of(const BlockCyclic::Extents& given,
-                                const BlockCyclic::Extents& extents, IndexOrder order) {
-  if (given.size() > 0) return given;
-  BlockCyclic::Extents strides = extents;
-  std::int64_t stride = 1;
-  for (std::size_t step = 0; step < extents.size(); ++step) {
-    const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
-    strides[d] = stride;
-    stride *= std::max<std::int64_t>(extents[d], 1);
-  }
-  return strides;
-}
-
 /// What is wrong with the strides of an array: each dimension must step over all that the faster
 /// ones fill.
 /// @param filled  1; gets the elements that the array spans, `most` at most.
@@ -102,6 +88,19 @@ std::uint64_t digest_of(const GridLayout& grid) {
 }
 
 }  // namespace
+
+BlockCyclic::Extents strides_of(const BlockCyclic::Extents& given,
+                                const BlockCyclic::Extents& extents, IndexOrder order) {
+  if (given.size() > 0) return given;
+  BlockCyclic::Extents strides = extents;
+  std::int64_t stride = 1;
+  for (std::size_t step = 0; step < extents.size(); ++step) {
+    const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
+    strides[d] = stride;
+    stride *= std::max<std::int64_t>(extents[d], 1);
+  }
+  return strides;
+}
 
 GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
     : name(side), grid(chosen), rank_(rank) {
@@ -277,18 +276,23 @@ void for_each_part(const GridSide& side, const LocalArray<Pointer>& array,
 }  // namespace
 
 template <class Pointer>
-Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const GridSide& other,
+Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const BlockCyclic& other,
                                          const LocalArray<Pointer>& array) const {
   Vector<ArrayCell> found(frame.ledger);
   found.reserve(side.cells);
   for_each_part(side, array, element_bytes, [&](int cell, const CellArray<Pointer>& part) {
     ArrayCell& entry = found.emplace_back(
-        ArrayCell{cell, Intersection(frame.ledger, side.layout(), cell, other.layout()),
-                  part.strides, static_cast<const std::byte*>(part.data), nullptr});
+        ArrayCell{cell, Intersection(frame.ledger, side.layout(), cell, other), part.strides,
+                  static_cast<const std::byte*>(part.data), nullptr});
     if constexpr (std::is_same_v<Pointer, void*>) entry.room = static_cast<std::byte*>(part.data);
   });
   return found;
 }
+
+template Vector<ArrayCell> LayoutCall::find_cells(const GridSide&, const BlockCyclic&,
+                                                  const SourceArray&) const;
+template Vector<ArrayCell> LayoutCall::find_cells(const GridSide&, const BlockCyclic&,
+                                                  const TargetArray&) const;
 
 template <class Pointer>
 std::uint64_t LayoutCall::sum_of(const GridSide& side, const LocalArray<Pointer>& array) const {
@@ -315,8 +319,8 @@ template <class Source>
 void LayoutCall::share_parts(const LocalArray<Source>& source, const TargetArray& target,
                              std::uint64_t rest, std::uint64_t most_leaving) {
   frame.memory->limit(static_cast<std::size_t>(rest));
-  sent = find_cells(from, to, source);
-  received = find_cells(to, from, target);
+  sent = find_cells(from, to.layout(), source);
+  received = find_cells(to, from.layout(), target);
   peers.emplace(frame.ledger, channel.rank(), sent, to.grid, received, from.grid);
   const std::uint64_t bytes = bytes_at_once(*peers, element_bytes);
   mine.at_once = bytes <= rest &&
@@ -335,22 +339,27 @@ void LayoutCall::move_at_once(Report& report) {
   });
 }
 
+std::uint64_t LayoutCall::bytes_of_cell(const BlockCyclic& mine, int cell,
+                                        const BlockCyclic& theirs, bool is_listed) {
+  std::uint64_t bytes = 0;
+  if (is_listed && mine.local_elements(cell) == 0) return bytes;
+  const BlockCyclic::Coordinates grid_coordinates = mine.coordinates(cell);
+  std::uint64_t overlapping = 1;  // cells of theirs, at most
+  for (std::size_t d = 0; d < theirs.dimensions(); ++d) {
+    const DimensionPair pair(mine.dimension(d), theirs.dimension(d), static_cast<int>(d));
+    const std::uint64_t families = intersect(pair, grid_coordinates[d], {}).families;
+    bytes += bytes_of_families(pair, families);
+    overlapping *= std::min(families, static_cast<std::uint64_t>(pair.theirs.ranks));
+  }
+  return bytes + (is_listed ? overlapping * sizeof(ArrayPeer) : 0);
+}
+
 std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const GridSide& theirs) {
-  const bool is_cut = mine.layout().is_cut() || theirs.layout().is_cut();
+  const bool is_listed = mine.layout().is_cut() || theirs.layout().is_cut();
   std::uint64_t bytes = 0;
   mine.for_each_cell([&](int cell) {
     if (mine.layout().is_cut()) bytes += sizeof(ArrayCell);
-    if (is_cut && mine.layout().local_elements(cell) == 0) return;
-    const BlockCyclic::Coordinates grid_coordinates = mine.layout().coordinates(cell);
-    std::uint64_t overlapping = 1;  // cells of theirs, at most
-    for (std::size_t d = 0; d < theirs.layout().dimensions(); ++d) {
-      const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
-                               static_cast<int>(d));
-      const std::uint64_t families = intersect(pair, grid_coordinates[d], {}).families;
-      bytes += bytes_of_families(pair, families);
-      overlapping *= std::min(families, static_cast<std::uint64_t>(pair.theirs.ranks));
-    }
-    if (is_cut) bytes += overlapping * sizeof(ArrayPeer);
+    bytes += bytes_of_cell(mine.layout(), cell, theirs.layout(), is_listed);
   });
   return bytes;
 }

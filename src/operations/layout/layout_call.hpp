@@ -23,6 +23,11 @@
 
 namespace valet::layout {
 
+/// The strides that are given, or those of an array without gaps.
+[[nodiscard]] BlockCyclic::Extents strides_of(const BlockCyclic::Extents& given,
+                                              const BlockCyclic::Extents& extents,
+                                              IndexOrder order);
+
 /// Ranks that a grid layout leaves out have none in its grid.
 constexpr int outside = -1;
 
@@ -95,6 +100,10 @@ struct LayoutCall {
   }
   [[nodiscard]] static std::uint64_t bytes_of_intersection(const GridSide& mine,
                                                            const GridSide& theirs);
+  /// The same for one cell.
+  /// @param is_listed  With what it has of each cell of theirs.
+  [[nodiscard]] static std::uint64_t bytes_of_cell(const BlockCyclic& mine, int cell,
+                                                   const BlockCyclic& theirs, bool is_listed);
   /// Finds what is shared, for which there is `rest` of the budget, and whether everything may move
   /// at once; takes scratch for that. Local. @throws std::bad_alloc.
   /// @param most_leaving  Bytes that may leave a rank at once.
@@ -141,9 +150,9 @@ struct LayoutCall {
   std::optional<ArrayPeers> peers;              ///< by share_parts()
   Vector<ArrayCell> sent, received;             ///< likewise; those that have elements
 
- private:
+  /// The cells of this rank that have elements. @throws std::bad_alloc.
   template <class Pointer>
-  [[nodiscard]] Vector<ArrayCell> find_cells(const GridSide& side, const GridSide& other,
+  [[nodiscard]] Vector<ArrayCell> find_cells(const GridSide& side, const BlockCyclic& other,
                                              const LocalArray<Pointer>& array) const;
 };
 

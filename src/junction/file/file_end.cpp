@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "junction/file/file_end.hpp"
+
+#include "base/diagnose.hpp"
+#include "base/memory_reserve.hpp"
+#include "base/promise.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+
+#include <algorithm>
+
+namespace valet::junction {
+namespace {
+
+/// Blocks are got by numbers or in their order, whichever way they were put.
+bool are_alike(Content one, Content other) {
+  const auto plain = [](Content content) {
+    return content == Content::numbered_blocks ? Content::blocks : content;
+  };
+  return plain(one) == plain(other);
+}
+
+JunctionRecord::Kind kind_of(Content content) {
+  switch (content) {
+    case Content::array: return JunctionRecord::Kind::array;
+    case Content::ragged_blocks: return JunctionRecord::Kind::ragged_blocks;
+    case Content::numbered_blocks: return JunctionRecord::Kind::numbered_blocks;
+    default: return JunctionRecord::Kind::blocks;
+  }
+}
+
+}  // namespace
+
+FileEnd::FileEnd(MPI_Comm communicator, const std::string& path, Direction direction,
+                 const JunctionOptions& chosen)
+    : Transport(chosen), communicator_(communicator), channel_(mpi::Channel::open(communicator)) {
+  const detail::MemoryReserve reserve;
+  mpi::Agreement agreement;
+  agreement.equal({"the path of a file", nullptr},
+                  file::hash_of(std::as_bytes(std::span(path))) >> 2U);
+  agreement.run(channel_, path.empty() ? std::optional(invalid("the path of a file is empty"))
+                                       : std::nullopt);
+  if (direction == Direction::put)
+    writer_.emplace(channel_, path);
+  else
+    reader_.emplace(channel_, path, ledger_);
+  if (reader_) taken_.resize(reader_->records().size());
+}
+
+std::vector<JunctionRecord> FileEnd::records() const {
+  std::vector<JunctionRecord> list;
+  if (!reader_) return list;
+  for (const file::Record& record : reader_->records()) {
+    JunctionRecord& entry = list.emplace_back();
+    entry.label = record.description.label;
+    entry.kind = kind_of(record.description.content);
+    entry.count = record.rows();
+    entry.bytes = record.bytes();
+    for (const file::FieldFormat& field : record.fields)
+      entry.fields.push_back({field.label, field.row_bytes});
+    if (record.description.grid) {
+      const BlockCyclic::Extents extents = record.description.grid->layout.extents();
+      entry.extents.assign(extents.begin(), extents.end());
+    }
+  }
+  return list;
+}
+
+Report FileEnd::wait(const Transfer& transfer) {
+  const auto mine = std::ranges::find(entries_, &transfer,
+                                      [](const Entry& entry) { return entry.transfer.get(); });
+  for (auto entry = entries_.begin(); entry <= mine; ++entry) carry_out(*entry);
+  const Entry ended = std::move(*mine);
+  entries_.erase(mine);
+  if (ended.failure) std::rethrow_exception(ended.failure);
+  return ended.report;
+}
+
+/// What fails while rows are written leaves them unfinished, and the file with them.
+void FileEnd::carry_out(Entry& entry) {
+  if (entry.is_over) return;
+  entry.is_over = true;
+  try {
+    if (!broken_.empty()) throw Error(ErrorCode::file_failure, broken_);
+    entry.report = run(*entry.transfer);
+  } catch (const Error& error) {
+    entry.failure = std::current_exception();
+    if (writer_ &&
+        (error.code() == ErrorCode::file_failure || error.code() == ErrorCode::callback_failed))
+      broken_ = error.message();
+  } catch (const std::exception& error) {  // thrown on this rank alone
+    entry.failure = std::current_exception();
+    broken_ = error.what();
+  }
+}
+
+Report FileEnd::run(Transfer& transfer) {
+  const detail::MemoryReserve reserve;
+  const double start = mpi::now();
+  Vector<std::int64_t> words(ledger_);
+  auto wrong = detail::unless_out_of_memory([&] { words = transfer.mine().words(ledger_); },
+                                            "no memory for a layout; nothing has moved");
+  const bool puts = transfer.mine().direction == Direction::put;
+  if (!wrong) wrong = transfer.refusal();
+  if (!wrong && puts != writer_.has_value())
+    wrong = puts ? invalid("this file is open to get from it; create() one to put into it")
+                 : invalid("this file is open to put into it; close and open() it to get from it");
+  mpi::Agreement agreement;
+  agreement.equal({"what is put into a file or got from it (layout, element size, label)", nullptr},
+                  digest_of(words));
+  agreement.run(channel_, wrong);
+  Report report = puts ? transfer.store(*this) : transfer.load(*this);
+  if (!puts) taken_[current_] = true;
+  report.exchange_seconds = mpi::now() - start;
+  return report;
+}
+
+std::string FileEnd::name_of(const Description& description) {
+  const char* const kind = text_of(description.content);
+  return description.label.empty() ? joined(kind, " without a label")
+                                   : joined("'", description.label, "' (", kind, ")");
+}
+
+const file::Record& FileEnd::next(const Description& wanted) {
+  const auto records = reader_->records();
+  bool was_there = false;
+  for (std::size_t r = 0; r < records.size(); ++r) {
+    const Description& put = records[r].description;
+    if (put.label != wanted.label || !are_alike(put.content, wanted.content)) continue;
+    was_there = true;
+    if (taken_[r]) continue;
+    current_ = r;
+    return records[r];
+  }
+  std::string all;
+  for (const file::Record& record : records)
+    all += (all.empty() ? "" : ", ") + name_of(record.description);
+  throw Error(ErrorCode::invalid_argument,
+              joined("there is no ", was_there ? "more " : "", name_of(wanted),
+                     " in the file, which has ", all.empty() ? "nothing" : all));
+}
+
+Report FileEnd::report(const Ledger& ledger, std::uint64_t row_bytes, std::uint64_t parts,
+                       std::uint64_t before, std::uint64_t after, std::uint64_t described) const {
+  Report report;
+  report.method = "file";
+  report.block_bytes = row_bytes;
+  report.blocks_before = before;
+  report.blocks_after = after;
+  report.budget_bytes = options.budget_bytes;
+  report.peak_extra_bytes = ledger.peak_bytes();
+  report.extra_bytes_bound =
+      described + detail::promised_bytes(options.budget_bytes, 0,
+                                         static_cast<std::uint64_t>(ranks()) + parts, false);
+  return report;
+}
+
+void FileEnd::abandon() {
+  for (Entry& entry : entries_) carry_out(entry);
+  if (reader_) return reader_->close();
+  writer_->discard();
+}
+
+void FileEnd::close() {
+  for (Entry& entry : entries_) carry_out(entry);
+  if (reader_) return reader_->close();
+  if (broken_.empty()) return writer_->publish();
+  writer_->discard();
+  throw Error(ErrorCode::file_failure, broken_);
+}
+
+}  // namespace valet::junction

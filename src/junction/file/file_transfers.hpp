@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// How transfers write to a file and read from it. All are collective over its ranks, and throw
+/// errors that are the same on all of them.
+
+#include "geometry/shared_objects.hpp"
+#include "junction/file/file_end.hpp"
+#include "junction/transfers.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace valet::junction {
+
+Report store_array(FileEnd& end, const Description& what, const SourceArray& array);
+Report load_array(FileEnd& end, const Description& what, const TargetArray& array);
+
+Report store_blocks(FileEnd& end, const Description& what, const BlockStorage& storage,
+                    std::uint64_t count);
+/// @param range  An equal share where there is none; not together with a layout.
+Report load_blocks(FileEnd& end, const Description& what, const StorageFor& storage_for,
+                   const std::optional<BlockRange>& range);
+
+Report store_ragged(FileEnd& end, const Description& what, const RaggedStorage& storage,
+                    std::uint64_t count);
+Report load_ragged(FileEnd& end, const Description& what, const RaggedStorage& storage,
+                   const std::optional<BlockRange>& range);
+
+/// The blocks that this rank gets, checked: those of the range, or an equal share.
+[[nodiscard]] std::optional<Diagnostic> choose_share(const FileEnd& end, std::uint64_t rows,
+                                                     const std::optional<BlockRange>& range,
+                                                     BlockRange& share);
+/// Bytes to pack rows in, of a part of the budget.
+/// @return What is wrong with the budget for a row of that size.
+[[nodiscard]] std::optional<Diagnostic> staging_bytes(const FileEnd& end, std::uint64_t row_bytes,
+                                                      std::uint64_t& bytes, std::uint64_t part = 1);
+/// What the parts of all ranks have, given this rank's. Collective.
+[[nodiscard]] Array<std::uint64_t> gather_parts(const FileEnd& end, Ledger& ledger,
+                                                std::uint64_t bytes);
+
+/// Where a rank has an object in its slots.
+[[nodiscard]] std::uint64_t slot_of(const layout::ObjectSide& side, int rank, std::int64_t number);
+/// What is wrong with the number of objects that a rank puts, if anything.
+[[nodiscard]] std::optional<Diagnostic> check_put(const layout::ObjectSide& side, int rank,
+                                                  std::uint64_t count);
+/// The same for the slots into which it gets what it is due.
+[[nodiscard]] std::optional<Diagnostic> check_got(const layout::ObjectSide& side, int rank,
+                                                  std::uint64_t slots);
+
+}  // namespace valet::junction

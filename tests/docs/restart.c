@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The snippet in C of the page about another number of ranks. */
+
+#include "reference_c.h"
+
+void restarted(MPI_Comm comm, const char* path, const Valet_Storage* particles, uint64_t count) {
+  Valet_Junction* file = NULL;
+  if (Valet_Junction_create(comm, path, NULL, &file) != VALET_SUCCESS)
+    fprintf(stderr, "%s\n", Valet_Error_message());
+  Valet_Junction_put_blocks(file, particles, count, NULL, NULL);
+  Valet_Junction_close(file);
+
+  Valet_Junction_open(comm, path, NULL, &file);
+  Valet_Junction_get_blocks(file, particles, NULL);
+  Valet_Junction_close(file);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Runs the snippets of the page about another number of ranks: five ranks write, two go on.
+
+#include "file_cases.hpp"
+#include "reference_c.h"
+#include <valet/valet.hpp>
+
+#include <numeric>
+
+#ifdef VALET_DOCS_IN_FORTRAN
+extern "C" void fortran_restarted(int comm, const Valet_Storage* particles, std::int64_t count);
+#endif
+
+namespace {
+
+using valet::test::rank;
+using valet::test::SharedPath;
+using valet::test::size;
+
+TEST(Restart, GoesOnInAnotherLayout) {
+  const SharedPath where;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(where.folder());
+  std::vector<std::uint64_t> ids(100);
+  std::vector<std::array<double, 3>> places(100);
+  std::iota(ids.begin(), ids.end(), 100 * static_cast<std::uint64_t>(rank()));
+  for (std::size_t k = 0; k < 100; ++k) places[k][2] = static_cast<double>(ids[k]);
+  const auto put = valet::BlockCyclic::block({50, 50}, {size(), 1});
+  const auto got = valet::BlockCyclic::cyclic({50, 50}, {1, size()});
+  std::vector<double> density(static_cast<std::size_t>(put.local_elements(rank())));
+  for (std::size_t k = 0; k < density.size(); ++k)
+    density[k] = static_cast<double>(
+        put.global_indices(rank(), {static_cast<std::int64_t>(k) / 50, 0})[0] * 50 +
+        static_cast<std::int64_t>(k) % 50);
+  {
+    valet::Junction file = valet::Junction::create(MPI_COMM_WORLD, "state.valet");
+    file.put({valet::field(ids, 1, "id"), valet::field(places, 1, "place")}, ids.size(),
+             "particles")
+        .wait();
+    file.put(std::span<const double>(density), {put}, "density").wait();
+    file.close();
+  }
+  density.assign(static_cast<std::size_t>(got.local_elements(rank())), -1);
+  {
+    valet::Junction file = valet::Junction::open(MPI_COMM_WORLD, "state.valet");
+    const auto grow = [&](std::uint64_t count) {
+      ids.resize(count);
+      places.resize(count);
+      return valet::BlockStorage{valet::field(ids, 1, "id"), valet::field(places, 1, "place")};
+    };
+    file.get(grow, "particles").wait();
+    file.get(std::span(density), {got}, "density").wait();
+  }
+  std::filesystem::current_path(before);
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    EXPECT_EQ(ids[k], 100 * static_cast<std::uint64_t>(rank()) + k);
+    EXPECT_EQ(places[k][2], static_cast<double>(ids[k]));
+  }
+  const std::int64_t columns = got.local_extents(rank())[1];
+  for (std::int64_t i = 0; i < 50; ++i)
+    for (std::int64_t j = 0; j < columns; ++j)
+      EXPECT_EQ(density[static_cast<std::size_t>(i * columns + j)],
+                static_cast<double>(i * 50 + rank() + j * size()));
+}
+
+/// Particles that are numbers, of which each rank gets its own back.
+class RestartInOtherLanguages : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::iota(values_.begin(), values_.end(), 10 * rank());
+    Valet_Storage_add_field(particles_, values_.data(), values_.size(), sizeof(double),
+                            sizeof(double), "x");
+  }
+  void TearDown() override {
+    for (std::size_t k = 0; k < values_.size(); ++k)
+      EXPECT_EQ(values_[k], static_cast<double>(10 * rank()) + static_cast<double>(k));
+    Valet_Storage_free(particles_);
+  }
+
+  SharedPath where_;
+  std::vector<double> values_ = std::vector<double>(10);
+  Valet_Storage* particles_ = Valet_Storage_create();
+};
+
+TEST_F(RestartInOtherLanguages, InC) {
+  restarted(MPI_COMM_WORLD, where_.path().c_str(), particles_, values_.size());
+}
+
+#ifdef VALET_DOCS_IN_FORTRAN
+TEST_F(RestartInOtherLanguages, InFortran) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(where_.folder());
+  fortran_restarted(MPI_Comm_c2f(MPI_COMM_WORLD), particles_,
+                    static_cast<std::int64_t>(values_.size()));
+  std::filesystem::current_path(before);
+}
+#endif
+
+}  // namespace
