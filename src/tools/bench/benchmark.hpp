@@ -157,6 +157,7 @@ std::unique_ptr<Benchmark> make_alltoall_benchmark();
 std::unique_ptr<Benchmark> make_auto_benchmark();
 std::unique_ptr<Benchmark> make_exchange_benchmark();
 std::unique_ptr<Benchmark> make_junction_benchmark();
+std::unique_ptr<Benchmark> make_restart_benchmark();
 std::unique_ptr<Benchmark> make_layout_benchmark();
 std::unique_ptr<Benchmark> make_madre_benchmark();
 std::unique_ptr<Benchmark> make_ragged_benchmark();

@@ -14,14 +14,15 @@ namespace valet::bench {
 namespace {
 
 constexpr std::array all_benchmarks{
-    make_alltoall_benchmark, make_auto_benchmark,   make_exchange_benchmark,
-    make_junction_benchmark, make_layout_benchmark, make_madre_benchmark,
-    make_ragged_benchmark,   make_sizes_benchmark,  make_trace_benchmark,
+    make_alltoall_benchmark, make_auto_benchmark,    make_exchange_benchmark,
+    make_junction_benchmark, make_layout_benchmark,  make_madre_benchmark,
+    make_ragged_benchmark,   make_restart_benchmark, make_sizes_benchmark,
+    make_trace_benchmark,
 #ifdef VALET_BENCH_KOKKOS
     make_device_benchmark,   make_kokkos_benchmark,
 #endif
 #ifdef VALET_BENCH_ZOLTAN
-    make_dropin_benchmark,   make_phases_benchmark, make_rebalance_benchmark,
+    make_dropin_benchmark,   make_phases_benchmark,  make_rebalance_benchmark,
 #endif
 };
 

@@ -5,6 +5,7 @@
 // 1: failed, 2: bad input.
 
 #include "analysis.hpp"
+#include "file.hpp"
 #include "junction.hpp"
 #include "problem.hpp"
 #include "scale.hpp"
@@ -36,7 +37,7 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
       {"matrix", &arguments.matrix,
        "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
        "row to column, ranks counted from 1; give either this, --pattern, --graph, --neighbours or "
-       "--junction"},
+       "--junction. Or a file that ranks have written, NAME.valet: prints what is in it"},
       {"--pattern", &arguments.pattern.name, "generated transfer matrix: " + names},
       {"--graph", &arguments.graph,
        "Matrix Market file of a directed graph; the redistribution takes |V|+1 phases if and only "
@@ -111,7 +112,10 @@ Problem problem_of(const Arguments& arguments) {
 void run(Arguments& arguments) {
   require_one_source(arguments);
   tools::Case analysis;
-  if (!arguments.junction.move.empty()) {
+  if (is_file_of_ranks(arguments.matrix)) {
+    analysis = contents_of(arguments.matrix);
+    print_contents(analysis);
+  } else if (!arguments.junction.move.empty()) {
     analysis = analyse(arguments.junction, arguments.scale.budget_bytes);
     print_junction(analysis);
   } else if (arguments.scale.neighbours > 0) {

@@ -60,7 +60,7 @@ TEST(Program, NamesTheSubcommandsAndOptionsThatThereAre) {
     expect_refused(
         2, arguments,
         "unknown subcommand 'exchagne'; known: alltoall, auto, exchange, junction, layout, "
-        "madre, ragged, sizes, trace");
+        "madre, ragged, restart, sizes, trace");
   expect_refused(2, "", "a subcommand is needed; known: alltoall, auto, exchange, ");
   expect_refused(2, "exchange --methd stream",
                  "unknown option '--methd'; did you mean '--method'?");
@@ -157,6 +157,15 @@ TEST(RaggedBench, RefusesBadInput) {
                  "--bytes is 2147483648, but the MPI_Alltoallv to compare with counts bytes with "
                  "int; give less than 2G");
   expect_refused(2, "ragged --bytes 1M --memory 1K", "set budget_bytes to at least 3072");
+}
+
+TEST(RestartBench, WritesAndReadsAllKinds) {
+  const TemporaryFile folder;
+  const std::string in = std::filesystem::path(folder.path()).parent_path().string();
+  const ProgramRun outcome = run(2, "restart --bytes 256K --repeat 1 --folder " + in);
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  for (const char* const kind : {"array", "rows to columns", "particles"})
+    EXPECT_NE(outcome.text.find(kind), std::string::npos) << outcome.text;
 }
 
 TEST(SizesBench, GoesFromFewBytesToMany) {

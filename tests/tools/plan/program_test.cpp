@@ -119,6 +119,7 @@ TEST(Program, RefusesBadInput) {
   expect_refused(wide.path() + " --free 100", "line 2: the matrix is not square");
   expect_refused(broken.path() + " --free 100", "line 3: 'ten' is no number of blocks");
   expect_refused("/no/such.mtx --free 1", "cannot read '/no/such.mtx'");
+  expect_refused("/no/such.valet", "'/no/such.valet' cannot be opened");
   expect_refused("--pattern ring --parking -1",
                  "parking interval -1 is negative: give 0 for never or k for every k-th phase");
   expect_refused("--pattern ring --parking often", "--parking: 'often' is no integer");
