@@ -121,7 +121,8 @@ Moved zoltan_migrate(MPI_Comm communicator, Cells& cells, std::span<const int> r
     Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan.get(), unpack, &leaving_cells);
     result = Zoltan_Migrate(zoltan.get(), -1, nullptr, nullptr, nullptr, nullptr,
                             static_cast<int>(leaving_cells.to.size()), leaving_cells.leaving.data(),
-                            leaving_cells.leaving.data(), leaving_cells.to.data(), leaving_cells.to.data());
+                            leaving_cells.leaving.data(), leaving_cells.to.data(),
+                            leaving_cells.to.data());
   } catch (const std::bad_alloc&) {
     // As if Zoltan had found none.
   }

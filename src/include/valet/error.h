@@ -32,8 +32,8 @@ enum {
   VALET_CORRUPTED = 13,            /**< verification found a block that differs from the one sent */
   VALET_MPI_FAILURE = 14,          /**< an MPI call returned an error; end the job: see above */
   VALET_INTERNAL = 15,             /**< a broken invariant: a bug in Valet */
-  VALET_CALLBACK_FAILED = 16,      /**< a callback of the application failed or threw an exception */
-  VALET_FILE_FAILURE = 17          /**< a file cannot be written or read, or is none of Valet */
+  VALET_CALLBACK_FAILED = 16, /**< a callback of the application failed or threw an exception */
+  VALET_FILE_FAILURE = 17     /**< a file cannot be written or read, or is none of Valet */
 };
 
 /** The text of the last error on this thread. Local.

@@ -312,19 +312,16 @@ class ArrayLoad : public FileArray {
     const std::int64_t first = before(run.first);
     return {first, (run.end == size ? shared.elements(peer) : before(run.end)) - first};
   }
-  /// Where the first element of a cell would be, of which the window has others.
-  static const std::byte* behind(const std::byte* window, std::int64_t bytes) {
-    return reinterpret_cast<const std::byte*>(reinterpret_cast<std::intptr_t>(window) + bytes);
-  }
   void list_leaving(const CellRun& window, const Array<std::byte>& memory,
                     Vector<layout::ArrayPeer>& leaving) {
     for_each_cell(window, [&](const CellRun& run) {
       const auto index = static_cast<int>(sent.size());
+      // Its first element would be there, in front of the window, which has others.
       const std::int64_t before = starts_[static_cast<std::size_t>(run.cell)] - window.first;
       layout::ArrayCell& cell = sent.emplace_back(layout::ArrayCell{
           run.cell, layout::Intersection(frame.ledger, written_, run.cell, to.layout()),
           layout::strides_of({}, written_.local_extents(run.cell), order_),
-          behind(memory.data(), before * static_cast<std::int64_t>(element_bytes)), nullptr});
+          memory.data() + before * static_cast<std::int64_t>(element_bytes), nullptr});
       for (int n = cell.shared.next_peer(0); n < to.layout().ranks();
            n = cell.shared.next_peer(n + 1)) {
         const Shared shared = shared_of(cell.shared, n, run);
