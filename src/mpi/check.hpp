@@ -4,6 +4,7 @@
 #include <valet/export.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace valet::mpi {
 
@@ -12,6 +13,9 @@ constexpr int no_peer = -1;
 /// Passes when `code` is MPI_SUCCESS. Otherwise throws Error mpi_failure that names the call, the
 /// peer if there is one, and what MPI says about the code. Local.
 VALET_EXPORT void check(int code, const char* call, int peer = no_peer);
+
+/// What MPI says about a code. Local.
+[[nodiscard]] std::string text_of(int code);
 
 /// Lets the next check() of this thread fail with `code`, whatever its call returns. For error
 /// handlers: where one has returned, MPICH 5.0 returns MPI_SUCCESS from the call that failed.

@@ -2,28 +2,16 @@
 #include "mpi/file.hpp"
 
 #include "base/diagnose.hpp"
+#include "base/file_limit.hpp"
 #include "mpi/check.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <string_view>
-#include <sys/resource.h>
 
 namespace valet::mpi {
 namespace {
 
 /// Bytes of one call, whose number MPI takes as an int.
 constexpr std::size_t most_at_once = std::size_t{1} << 30;
-
-/// Bytes that a file may have (ulimit -f). Beyond, the system ends the process where an error is
-/// wanted.
-std::uint64_t most_file_bytes() {
-  struct rlimit limit {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
-             ? limit.rlim_cur
-             : std::numeric_limits<std::uint64_t>::max();
-}
 
 /// Calls move(offset, bytes) for one call's bytes at a time, until it returns what is wrong.
 template <class Bytes, class Move>
@@ -71,7 +59,7 @@ std::optional<Diagnostic> File::close() {
 }
 
 std::optional<Diagnostic> File::write(std::uint64_t offset, std::span<const std::byte> bytes) {
-  const std::uint64_t most = most_file_bytes();
+  const std::uint64_t most = detail::most_file_bytes();
   if (bytes.size() > most - std::min(most, offset))
     return diagnose(ErrorCode::file_failure, "'", path_, "' would have more than ", most,
                     " bytes, which is the limit of this process (ulimit -f)");
@@ -111,11 +99,7 @@ std::optional<Diagnostic> File::size(std::uint64_t& bytes) {
 
 std::optional<Diagnostic> File::failed(int code, const char* action) const {
   if (code == MPI_SUCCESS) return std::nullopt;
-  std::array<char, MPI_MAX_ERROR_STRING> text{};
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  return diagnose(ErrorCode::file_failure, "'", path_, "' cannot be ", action, ": ",
-                  std::string_view(text.data(), static_cast<std::size_t>(length)));
+  return diagnose(ErrorCode::file_failure, "'", path_, "' cannot be ", action, ": ", text_of(code));
 }
 
 }  // namespace valet::mpi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/file.hpp"
 
+#include "base/file_limit.hpp"
 #include "base/machine_identity.hpp"
 
 #include <algorithm>
@@ -9,9 +10,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
-#include <limits>
 #include <random>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -19,15 +18,6 @@
 
 namespace valet::observe {
 namespace {
-
-/// Bytes that a file may have (ulimit -f). Beyond, the system ends the process (SIGXFSZ) where an
-/// error is wanted.
-std::uint64_t most_file_bytes() {
-  struct rlimit limit {};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
-             ? limit.rlim_cur
-             : std::numeric_limits<std::uint64_t>::max();
-}
 
 /// Whether nothing can take this path's place: a pipe, a device, what a descriptor stands for.
 bool is_written_in_place(const std::string& path) {
@@ -71,7 +61,7 @@ void File::open_parts(int descriptor) {
   descriptor_ = descriptor;
   has_parts_ = descriptor >= 0;
   offset_ = 0;
-  most_bytes_ = most_file_bytes();
+  most_bytes_ = detail::most_file_bytes();
   if (!has_parts_) error_ = errno;
 }
 
@@ -83,7 +73,7 @@ void File::create(const std::string& path) {
       error_ = errno;
     } else if (S_ISREG(status.st_mode)) {  // where standard output goes
       offset_ = static_cast<std::uint64_t>(status.st_size);
-      most_bytes_ = most_file_bytes();
+      most_bytes_ = detail::most_file_bytes();
     }
     return;
   }
@@ -224,7 +214,7 @@ int append(const std::string& path, std::span<const char> text) {
   if (descriptor < 0) return errno;
   struct stat status {};
   const bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  const std::uint64_t most_bytes = most_file_bytes();
+  const std::uint64_t most_bytes = detail::most_file_bytes();
   const auto before = static_cast<std::uint64_t>(is_file ? status.st_size : 0);
   int error = 0;
   if (is_file && text.size() > most_bytes - std::min(most_bytes, before)) error = EFBIG;
