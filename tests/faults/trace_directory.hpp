@@ -3,7 +3,7 @@
 
 /// A directory for files that a test lets Valet write, and what is left in it.
 
-#include "test_comm.hpp"
+#include "shared_folder.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,24 +13,10 @@
 
 namespace valet::test {
 
-/// Made by rank 0, gone with it; the same name on all ranks. All functions but path() are for
-/// all ranks, and do something on rank 0.
-class TraceDirectory {
+/// All functions but path() and folder() are for all ranks, and do something on rank 0.
+class TraceDirectory : public SharedFolder {
  public:
-  /// @param parent  Where it is made.
-  explicit TraceDirectory(const std::string& parent = testing::TempDir()) {
-    path_ = parent + "/valet_faults_XXXXXX";
-    if (rank() == 0 && mkdtemp(path_.data()) == nullptr) path_ += " cannot be made";
-    MPI_Bcast(path_.data(), static_cast<int>(path_.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-  }
-  TraceDirectory(const TraceDirectory&) = delete;
-  TraceDirectory& operator=(const TraceDirectory&) = delete;
-  ~TraceDirectory() {
-    std::error_code ignored;
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank() == 0) std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
+  using SharedFolder::SharedFolder;
 
   void put(const std::string& name, const std::string& text) const {
     if (rank() == 0) std::ofstream(path(name)) << text;
@@ -49,7 +35,7 @@ class TraceDirectory {
  private:
   [[nodiscard]] std::string text() const {
     int files = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder())) {
       EXPECT_EQ(entry.path().filename(), "trace.json") << "left behind";
       ++files;
     }
@@ -62,8 +48,6 @@ class TraceDirectory {
     ASSERT_FALSE(trace.is_discarded()) << text.substr(0, 200);
     EXPECT_EQ(trace["otherData"]["ranks"], size());
   }
-
-  std::string path_;
 };
 
 }  // namespace valet::test

@@ -3,6 +3,7 @@
 // Traces of whole calls: every method, the all-to-alls and the layouts.
 
 #include "filled_map.hpp"
+#include "shared_folder.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -17,27 +18,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A file that rank 0 writes, gone with it. The same name on all ranks.
-class TemporaryTrace {
+/// A file that rank 0 writes. The same name on all ranks.
+class TemporaryTrace : public SharedFolder {
  public:
-  TemporaryTrace() {
-    long long number = getpid();
-    MPI_Bcast(&number, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
-    path_ = testing::TempDir() + "valet_trace_test_" + std::to_string(number) + ".json";
-  }
-  TemporaryTrace(const TemporaryTrace&) = delete;
-  TemporaryTrace& operator=(const TemporaryTrace&) = delete;
-  ~TemporaryTrace() {
-    if (rank() == 0) std::remove(path_.c_str());
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string path() const { return SharedFolder::path("trace.json"); }
   /// What is in it, on rank 0; nothing elsewhere.
   [[nodiscard]] Json read() const {
-    return rank() == 0 ? Json::parse(std::ifstream(path_)) : Json();
+    return rank() == 0 ? Json::parse(std::ifstream(path())) : Json();
   }
-
- private:
-  std::string path_;
 };
 
 struct Interval {

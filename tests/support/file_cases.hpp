@@ -1,42 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "test_comm.hpp"
+#include "shared_folder.hpp"
 #include <valet/junction.hpp>
 
-#include <array>
-#include <filesystem>
-#include <functional>
 #include <string>
-#include <unistd.h>
 
 namespace valet::test {
 
-/// A path that all ranks know, in a folder that is removed in the end. Collective.
-class SharedPath {
+/// A file that all ranks know, in a folder of its own.
+class SharedPath : public SharedFolder {
  public:
-  SharedPath() {
-    static int count = 0;
-    std::array<int, 2> name{static_cast<int>(getpid()), count++};
-    MPI_Bcast(name.data(), 2, MPI_INT, 0, MPI_COMM_WORLD);
-    folder_ = std::filesystem::temp_directory_path() /
-              ("valet_file_" + std::to_string(name[0]) + "_" + std::to_string(name[1]));
-    if (rank() == 0) std::filesystem::create_directory(folder_);
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  SharedPath(const SharedPath&) = delete;
-  SharedPath& operator=(const SharedPath&) = delete;
-  ~SharedPath() {
-    MPI_Barrier(MPI_COMM_WORLD);
-    std::error_code ignored;
-    if (rank() == 0) std::filesystem::remove_all(folder_, ignored);
-  }
-
-  [[nodiscard]] std::string path() const { return (folder_ / "state.valet").string(); }
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  std::filesystem::path folder_;
+  [[nodiscard]] std::string path() const { return SharedFolder::path("state.valet"); }
 };
 
 /// Some ranks of the world, as those that write or read: this one may not be among them.
