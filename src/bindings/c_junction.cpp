@@ -218,9 +218,7 @@ int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet_Storage* sto
 
 int Valet_Junction_get_blocks(Valet_Junction* junction, const Valet_Storage* storage,
                               Valet_Junction_transfer** transfer) {
-  return begin(junction, transfer, [&] {
-    return junction::get_blocks([room = to_storage(storage)](std::uint64_t) { return room; }, {});
-  });
+  return begin(junction, transfer, [&] { return junction::get_blocks(to_storage(storage), {}); });
 }
 
 int Valet_Junction_get_blocks_into(Valet_Junction* junction, Valet_Storage_for_fn* storage_for,
@@ -251,8 +249,7 @@ int Valet_Junction_get_numbered(Valet_Junction* junction, const Valet_Storage* s
                                 const Valet_Object_layout* layout,
                                 Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::get_blocks([room = to_storage(storage)](std::uint64_t) { return room; },
-                                {.layout = numbering_of(layout)});
+    return junction::get_blocks(to_storage(storage), {.layout = numbering_of(layout)});
   });
 }
 

@@ -27,15 +27,20 @@ struct ObjectRun {
   }
 };
 
-[[nodiscard]] inline BlockCyclic::Extents indices_of(const BlockCyclic& array,
-                                                     std::int64_t number) {
-  auto indices = BlockCyclic::Extents::filled(array.dimensions(), 0);
-  for (std::size_t d = array.dimensions(); d-- > 0;) {
-    const std::int64_t extent = array.dimension(d).extent();
-    indices[d] = number % extent;
-    number /= extent;
+/// The indices of an element by its number in that order.
+[[nodiscard]] inline BlockCyclic::Extents indices_of(const BlockCyclic::Extents& extents,
+                                                     std::int64_t number, IndexOrder order) {
+  BlockCyclic::Extents indices = extents;
+  for (std::size_t step = 0; step < extents.size(); ++step) {
+    const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
+    indices[d] = number % extents[d];
+    number /= extents[d];
   }
   return indices;
+}
+[[nodiscard]] inline BlockCyclic::Extents indices_of(const BlockCyclic& array,
+                                                     std::int64_t number) {
+  return indices_of(array.extents(), number, IndexOrder::row_major);
 }
 
 /// Calls action(ObjectRun) for all that a rank of the grid has, ascending.

@@ -63,6 +63,15 @@ class ObjectSide {
     if (rank >= ranks_) return 0;
     return is_cyclic() ? array_->local_elements(rank) : interval(rank).count;
   }
+  /// Where a rank has one of its objects.
+  [[nodiscard]] std::int64_t slot(int rank, std::int64_t number) const {
+    if (!is_cyclic()) return number - interval(rank).first;
+    const BlockCyclic::Extents extents = array_->local_extents(rank);
+    const BlockCyclic::Extents indices = array_->local_indices(indices_of(*array_, number));
+    std::int64_t slot = 0;
+    for (std::size_t d = 0; d < extents.size(); ++d) slot = slot * extents[d] + indices[d];
+    return slot;
+  }
   /// Calls action(ObjectRun) for all that a rank has, one of ranks(), ascending.
   template <class Action>
   void for_each_run(int rank, Action&& action) const {

@@ -4,6 +4,7 @@
 #include "geometry/shared_objects.hpp"
 #include "junction/file/file_transfers.hpp"
 #include "junction/link.hpp"
+#include "junction/numbered_blocks.hpp"
 #include "junction/transfers.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
@@ -190,14 +191,12 @@ class NumberedBlocks final : public BlockTransfer {
     if (!puts()) return {};
     Array<Address> addresses(ledger, static_cast<std::size_t>(count()));
     layout::ArrayRow row;
-    const auto place = [&](int rank, const layout::ObjectRun& run) {
-      std::uint64_t slot = slot_of(*to_, rank, run.number);
-      for (std::int64_t k = 0; k < run.length; ++k)
-        addresses[static_cast<std::size_t>(run.slot + k)] = {link.other().first + rank, slot++};
+    const auto take = [&](int rank, const layout::ObjectRun& run) {
+      place(addresses, *to_, link.other().first, rank, run);
     };
     if (own_rank_ < from_->ranks())
       from_->for_each_run(own_rank_,
-                          [&](const layout::ObjectRun& run) { to_->cut(row, run, place); });
+                          [&](const layout::ObjectRun& run) { to_->cut(row, run, take); });
     return addresses;
   }
 
@@ -236,6 +235,10 @@ class RaggedTransfer final : public Transfer {
   BlockChoice choice_;
 };
 
+StorageFor always(const BlockStorage& storage) {
+  return [storage](std::uint64_t) { return storage; };
+}
+
 std::shared_ptr<Transfer> blocks(Direction direction, StorageFor storage_for, std::uint64_t count,
                                  const BlockChoice& choice) {
   if (choice.layout)
@@ -247,12 +250,15 @@ std::shared_ptr<Transfer> blocks(Direction direction, StorageFor storage_for, st
 
 std::shared_ptr<Transfer> put_blocks(const BlockStorage& storage, std::uint64_t count,
                                      const BlockChoice& choice) {
-  return blocks(
-      Direction::put, [storage](std::uint64_t) { return storage; }, count, choice);
+  return blocks(Direction::put, always(storage), count, choice);
 }
 
 std::shared_ptr<Transfer> get_blocks(StorageFor storage_for, const BlockChoice& choice) {
   return blocks(Direction::get, std::move(storage_for), 0, choice);
+}
+
+std::shared_ptr<Transfer> get_blocks(const BlockStorage& storage, const BlockChoice& choice) {
+  return get_blocks(always(storage), choice);
 }
 
 std::shared_ptr<Transfer> put_ragged(const RaggedStorage& storage, std::uint64_t count,

@@ -3,6 +3,7 @@
 
 #include "base/diagnose.hpp"
 #include "geometry/numbered_array.hpp"
+#include "junction/words.hpp"
 
 #include <xxhash.h>
 
@@ -11,29 +12,6 @@
 
 namespace valet::junction {
 namespace {
-
-/// Takes words off the front.
-class Reader {
- public:
-  explicit Reader(std::span<const std::int64_t> words) : words_(words) {}
-
-  std::int64_t next() {
-    if (words_.empty()) throw std::out_of_range("a description ends early");
-    const std::int64_t word = words_.front();
-    words_ = words_.subspan(1);
-    return word;
-  }
-  int next_int() { return static_cast<int>(next()); }
-  /// Of what has a word each, at least.
-  std::size_t next_count() {
-    const auto count = static_cast<std::size_t>(next());
-    if (count > words_.size()) throw std::out_of_range("a description ends early");
-    return count;
-  }
-
- private:
-  std::span<const std::int64_t> words_;
-};
 
 void write(Vector<std::int64_t>& words, const BlockCyclic& layout) {
   words.push_back(static_cast<std::int64_t>(layout.dimensions()));
@@ -50,7 +28,7 @@ void write(Vector<std::int64_t>& words, const BlockCyclic& layout) {
   }
 }
 
-BlockCyclic read_layout(Reader& reader) {
+BlockCyclic read_layout(WordReader& reader) {
   const std::size_t count = reader.next_count();
   if (count == 0 || count > layout::most_dimensions) throw std::out_of_range("no dimensions");
   const auto rank_order = static_cast<IndexOrder>(reader.next());
@@ -69,10 +47,6 @@ BlockCyclic read_layout(Reader& reader) {
   return {extents, blocks, grid, rank_order, first_ranks};
 }
 
-std::string quoted(const std::string& label) {
-  return label.empty() ? "an array without a label" : "'" + label + "'";
-}
-
 }  // namespace
 
 const char* text_of(Content content) {
@@ -86,13 +60,16 @@ const char* text_of(Content content) {
   return "";
 }
 
+std::string Description::name() const {
+  return label.empty() ? joined(text_of(content), " without a label") : joined("'", label, "'");
+}
+
 Vector<std::int64_t> Description::words(Ledger& ledger) const {
   Vector<std::int64_t> words(ledger);
   words.push_back(static_cast<std::int64_t>(direction));
   words.push_back(static_cast<std::int64_t>(content));
   words.push_back(static_cast<std::int64_t>(element_bytes));
-  words.push_back(static_cast<std::int64_t>(label.size()));
-  for (const char letter : label) words.push_back(letter);
+  write_text(words, label);
   words.push_back(grid ? 1 : 0);
   if (grid) {
     write(words, grid->layout);
@@ -110,13 +87,12 @@ Vector<std::int64_t> Description::words(Ledger& ledger) const {
 }
 
 Description Description::from_words(std::span<const std::int64_t> words) {
-  Reader reader(words);
+  WordReader reader(words);
   Description description;
   description.direction = static_cast<Direction>(reader.next());
   description.content = static_cast<Content>(reader.next());
-  description.element_bytes = static_cast<std::uint64_t>(reader.next());
-  description.label.resize(reader.next_count());
-  for (char& letter : description.label) letter = static_cast<char>(reader.next());
+  description.element_bytes = reader.next_size();
+  description.label = reader.next_text();
   if (reader.next() != 0) {
     description.grid = GridLayout{read_layout(reader)};
     description.grid->ranks.resize(reader.next_count());
@@ -124,7 +100,7 @@ Description Description::from_words(std::span<const std::int64_t> words) {
   }
   if (reader.next() != 0) {
     ObjectLayout& objects = description.objects.emplace();
-    objects.block_size = static_cast<std::uint64_t>(reader.next());
+    objects.block_size = reader.next_size();
     objects.ranks = reader.next_int();
     if (reader.next() != 0) objects.tiling = read_layout(reader);
   }
@@ -152,18 +128,18 @@ std::optional<Diagnostic> contradiction(const Description& one, const Descriptio
     return invalid("one side of the junction puts ", text_of(put.content), ", the other gets ",
                    text_of(got.content), "; call get() for what is put");
   if (put.label != got.label)
-    return invalid("one side of the junction puts ", quoted(put.label), ", the other gets ",
-                   quoted(got.label), "; get arrays in the order in which they are put");
+    return invalid("one side of the junction puts ", put.name(), ", the other gets ", got.name(),
+                   "; get arrays in the order in which they are put");
   if (put.content != Content::array) return std::nullopt;
   if (put.element_bytes != got.element_bytes)
-    return diagnose(ErrorCode::block_size_mismatch, "the elements of ", quoted(put.label), " have ",
+    return diagnose(ErrorCode::block_size_mismatch, "the elements of ", put.name(), " have ",
                     put.element_bytes, " bytes where they are put and ", got.element_bytes,
                     " bytes where they are got; give both the same type");
   const BlockCyclic::Extents given = put.grid->layout.extents(),
                              wanted = got.grid->layout.extents();
   if (!(given == wanted))
-    return invalid(quoted(put.label), " has ", layout::shape_text(given),
-                   " elements where it is put and ", layout::shape_text(wanted),
+    return invalid(put.name(), " has ", layout::shape_text(given), " elements where it is put and ",
+                   layout::shape_text(wanted),
                    " where it is got; give both the extents of the whole array");
   return std::nullopt;
 }

@@ -31,10 +31,12 @@ struct Description {
   std::optional<GridLayout> grid = {};       ///< of an array, with ranks of its own side
   std::optional<ObjectLayout> objects = {};  ///< of numbered blocks
 
+  /// How errors call it: by its label, if it has one.
+  [[nodiscard]] std::string name() const;
   /// As words that the other side understands.
   /// @throws std::bad_alloc.
   [[nodiscard]] Vector<std::int64_t> words(Ledger& ledger) const;
-  /// The inverse.
+  /// The inverse. @throws std::exception of any kind where the words cannot be.
   [[nodiscard]] static Description from_words(std::span<const std::int64_t> words);
 };
 

@@ -149,19 +149,17 @@ JunctionTransfer Junction::put(const BlockStorage& storage, std::uint64_t count,
 }
 
 JunctionTransfer Junction::get(const BlockStorage& storage, const std::string& label) {
-  return get([storage](std::uint64_t) { return storage; }, label);
+  return begin(junction::get_blocks(storage, {.label = label}));
 }
 
 JunctionTransfer Junction::get(const BlockStorage& storage, const BlockRange& range,
                                const std::string& label) {
-  return begin(junction::get_blocks([storage](std::uint64_t) { return storage; },
-                                    {.range = range, .label = label}));
+  return begin(junction::get_blocks(storage, {.range = range, .label = label}));
 }
 
 JunctionTransfer Junction::get(const BlockStorage& storage, const ObjectLayout& layout,
                                const std::string& label) {
-  return begin(junction::get_blocks([storage](std::uint64_t) { return storage; },
-                                    {.layout = layout, .label = label}));
+  return begin(junction::get_blocks(storage, {.layout = layout, .label = label}));
 }
 
 JunctionTransfer Junction::get(std::function<BlockStorage(std::uint64_t)> storage_for,

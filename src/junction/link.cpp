@@ -33,7 +33,7 @@ class Closing final : public Transfer {
 
 Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chosen,
            const std::optional<Diagnostic>& wrong)
-    : Transport(chosen),
+    : Transport(chosen, ErrorCode::mpi_failure),
       port_(is_ours ? intercommunicator : MPI_COMM_NULL),
       groups_(mpi::merge(intercommunicator)) {
   // The communicators of all calls are made while everybody is there.
@@ -52,7 +52,7 @@ Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chos
 }
 
 void Link::add(std::shared_ptr<Transfer> transfer) {
-  entries_.push_back({std::move(transfer)});
+  Transport::add(std::move(transfer));
   announce(entries_.back());
 }
 
@@ -71,16 +71,6 @@ bool Link::is_ready(const Transfer& transfer) {
     return has_come || entry.stage == Stage::over;
   }
   return true;
-}
-
-Report Link::wait(const Transfer& transfer) {
-  const auto mine = std::ranges::find(entries_, &transfer,
-                                      [](const Entry& entry) { return entry.transfer.get(); });
-  for (auto entry = entries_.begin(); entry <= mine; ++entry) finish(*entry);
-  const Entry ended = std::move(*mine);
-  entries_.erase(mine);
-  if (ended.failure) std::rethrow_exception(ended.failure);
-  return ended.report;
 }
 
 void Link::close() {
@@ -117,24 +107,6 @@ void Link::finish(Entry& entry) {
   });
   const auto next = std::ranges::find(entries_, Stage::waiting, &Entry::stage);
   if (next != entries_.end()) announce(*next);
-}
-
-/// Does a part of a transfer, which is over where that fails. What is no Error was thrown on this
-/// rank alone, and leaves the others somewhere else.
-void Link::attempt(Entry& entry, const std::function<void()>& part) {
-  const detail::MemoryReserve reserve;
-  try {
-    if (!broken_.empty()) throw Error(ErrorCode::mpi_failure, broken_);
-    part();
-    return;
-  } catch (const Error& error) {
-    entry.failure = std::current_exception();
-    if (error.code() == ErrorCode::mpi_failure) broken_ = error.what();
-  } catch (const std::exception& error) {
-    entry.failure = std::current_exception();
-    broken_ = error.what();
-  }
-  entry.stage = Stage::over;
 }
 
 /// All ranks have come: they tell each other what they put and get, and do it.

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// A junction between two groups of ranks: both as one communicator, and the transfers that go over
-/// it, one after the other.
+/// A junction between two groups of ranks, both as one communicator.
 
 #include "junction/transport.hpp"
 #include "mpi/two_groups.hpp"
 #include <valet/junction.hpp>
 
 #include <cstdint>
-#include <deque>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
 namespace valet::junction {
@@ -44,18 +38,9 @@ class Link final : public Transport {
   void add(std::shared_ptr<Transfer> transfer) override;
   /// Whether all ranks have come to it, or it has failed.
   bool is_ready(const Transfer& transfer) override;
-  Report wait(const Transfer& transfer) override;
   void close() override;
 
  private:
-  enum class Stage : std::uint8_t { waiting, arriving, over };
-  struct Entry {
-    std::shared_ptr<Transfer> transfer;
-    Stage stage = Stage::waiting;
-    double since = 0;  ///< when this rank came
-    Report report = {};
-    std::exception_ptr failure = {};
-  };
   /// A description that the other side has given.
   struct Known {
     std::uint64_t digest;
@@ -63,20 +48,20 @@ class Link final : public Transport {
   };
 
   void announce(Entry& entry);
-  void finish(Entry& entry);
-  void attempt(Entry& entry, const std::function<void()>& part);
+  void finish(Entry& entry) override;
+  [[nodiscard]] bool is_fatal(ErrorCode code) const override {
+    return code == ErrorCode::mpi_failure;
+  }
   Report run(Transfer& transfer);
   Description exchange(const Transfer& transfer);
 
   Ledger ledger_;
   MPI_Comm port_;
   mpi::TwoGroups groups_;
-  std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
   std::vector<Known> known_;
   std::vector<std::uint64_t> told_;         ///< digests of what the other side knows
   std::size_t remembered_ = 0;              ///< words of both
   MPI_Request arrival_ = MPI_REQUEST_NULL;  ///< of all ranks at the first that is not over
-  std::string broken_;  ///< why nothing can be sent any more; empty while it can
 };
 
 }  // namespace valet::junction

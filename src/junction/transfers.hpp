@@ -32,6 +32,8 @@ struct BlockChoice {
                                                    const BlockChoice& choice);
 [[nodiscard]] std::shared_ptr<Transfer> get_blocks(StorageFor storage_for,
                                                    const BlockChoice& choice);
+[[nodiscard]] std::shared_ptr<Transfer> get_blocks(const BlockStorage& storage,
+                                                   const BlockChoice& choice);
 [[nodiscard]] std::shared_ptr<Transfer> put_ragged(const RaggedStorage& storage,
                                                    std::uint64_t count, const BlockChoice& choice);
 [[nodiscard]] std::shared_ptr<Transfer> get_ragged(const RaggedStorage& storage,

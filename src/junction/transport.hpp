@@ -6,8 +6,13 @@
 #include "junction/description.hpp"
 #include <valet/junction.hpp>
 
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,10 +45,12 @@ class Transfer {
   Description mine_;
 };
 
-/// Another group of ranks, or a file.
+/// Another group of ranks, or a file. Transfers go there one after the other.
 class Transport {
  public:
-  explicit Transport(const JunctionOptions& chosen) : options(chosen) {}
+  /// @param broken_code  Of the error of what is asked for once nothing can go there any more.
+  Transport(const JunctionOptions& chosen, ErrorCode broken_code)
+      : options(chosen), broken_code_(broken_code) {}
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
@@ -54,12 +61,14 @@ class Transport {
   [[nodiscard]] virtual std::vector<JunctionRecord> records() const { return {}; }
 
   /// A transfer comes after those before it. Waits for nobody.
-  virtual void add(std::shared_ptr<Transfer> transfer) = 0;
+  virtual void add(std::shared_ptr<Transfer> transfer) {
+    entries_.push_back({std::move(transfer)});
+  }
   /// Local.
   virtual bool is_ready(const Transfer& transfer) = 0;
   /// Carries out a transfer after those before it. Collective. @throws Error as
   /// JunctionTransfer::wait(). Once for each.
-  virtual Report wait(const Transfer& transfer) = 0;
+  Report wait(const Transfer& transfer);
   /// Carries out all transfers, then ends the connection, or the file. Collective.
   virtual void close() = 0;
   /// The same where nobody has closed it: a file that is being written is not whole. Collective.
@@ -79,6 +88,30 @@ class Transport {
   }
 
   const JunctionOptions options;
+
+ protected:
+  enum class Stage : std::uint8_t { waiting, arriving, over };
+  struct Entry {
+    std::shared_ptr<Transfer> transfer;
+    Stage stage = Stage::waiting;
+    double since = 0;  ///< when this rank came
+    Report report = {};
+    std::exception_ptr failure = {};
+  };
+
+  /// Carries out a transfer that is not over, when those before it are. Collective.
+  virtual void finish(Entry& entry) = 0;
+  /// Whether nothing can go on after an error of all ranks.
+  [[nodiscard]] virtual bool is_fatal(ErrorCode code) const = 0;
+  /// Does a part of a transfer, which is over where that fails. What is no Error was thrown on this
+  /// rank alone, and leaves the others somewhere else.
+  void attempt(Entry& entry, const std::function<void()>& part);
+
+  std::deque<Entry> entries_;  ///< that somebody may still wait for, in their order
+  std::string broken_;         ///< why nothing can go there any more; empty while it can
+
+ private:
+  ErrorCode broken_code_;
 };
 
 }  // namespace valet::junction

@@ -2,7 +2,7 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "engine/array_exchange.hpp"
-#include "geometry/numbered_array.hpp"
+#include "geometry/shared_objects.hpp"
 #include "junction/file/file_transfers.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/layout/layout_call.hpp"
@@ -15,18 +15,6 @@
 
 namespace valet::junction {
 namespace {
-
-/// The local indices of an element among those of a cell in their order.
-BlockCyclic::Extents indices_in_cell(const BlockCyclic::Extents& extents, IndexOrder order,
-                                     std::int64_t element) {
-  BlockCyclic::Extents indices = extents;
-  for (std::size_t step = 0; step < extents.size(); ++step) {
-    const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
-    indices[d] = element % extents[d];
-    element /= extents[d];
-  }
-  return indices;
-}
 
 /// Elements of a cell of the grid that wrote the file.
 struct CellRun {
@@ -270,7 +258,6 @@ class ArrayLoad : public FileArray {
       scratch.leak();
       throw;
     }
-    sent.clear();
   }
 
   /// Where a rank begins to read.
@@ -305,7 +292,7 @@ class ArrayLoad : public FileArray {
     const auto before = [&](std::int64_t element) {
       return shared.elements_before(
           peer, order_,
-          written_.global_indices(run.cell, indices_in_cell(extents, order_, element)));
+          written_.global_indices(run.cell, layout::indices_of(extents, element, order_)));
     };
     const std::int64_t size = starts_[static_cast<std::size_t>(run.cell) + 1] -
                               starts_[static_cast<std::size_t>(run.cell)];
@@ -314,21 +301,24 @@ class ArrayLoad : public FileArray {
   }
   void list_leaving(const CellRun& window, const Array<std::byte>& memory,
                     Vector<layout::ArrayPeer>& leaving) {
+    // The window before has ended in the last of its cells, where this one often begins.
+    if (sent.size() > 1) sent.erase(sent.begin(), sent.end() - 1);
     for_each_cell(window, [&](const CellRun& run) {
-      const auto index = static_cast<int>(sent.size());
+      if (sent.empty() || sent.back().grid_rank != run.cell)
+        sent.push_back(
+            {run.cell, layout::Intersection(frame.ledger, written_, run.cell, to.layout()),
+             layout::strides_of({}, written_.local_extents(run.cell), order_), nullptr, nullptr});
+      layout::ArrayCell& cell = sent.back();
       // Its first element would be there, in front of the window, which has others.
       const std::int64_t before = starts_[static_cast<std::size_t>(run.cell)] - window.first;
-      layout::ArrayCell& cell = sent.emplace_back(layout::ArrayCell{
-          run.cell, layout::Intersection(frame.ledger, written_, run.cell, to.layout()),
-          layout::strides_of({}, written_.local_extents(run.cell), order_),
-          memory.data() + before * static_cast<std::int64_t>(element_bytes), nullptr});
+      cell.data = memory.data() + before * static_cast<std::int64_t>(element_bytes);
       for (int n = cell.shared.next_peer(0); n < to.layout().ranks();
            n = cell.shared.next_peer(n + 1)) {
         const Shared shared = shared_of(cell.shared, n, run);
         if (shared.elements > 0)
           leaving.push_back({.rank = to.communicator_rank(n),
                              .grid_rank = n,
-                             .cell = index,
+                             .cell = static_cast<int>(sent.size()) - 1,
                              .elements = shared.elements,
                              .begin = shared.first});
       }

@@ -4,6 +4,7 @@
 #include "base/sizes.hpp"
 #include "geometry/shared_objects.hpp"
 #include "junction/file/file_transfers.hpp"
+#include "junction/numbered_blocks.hpp"
 #include "mpi/agreement.hpp"
 #include "plan/object_planner.hpp"
 #include "plan/same_fields.hpp"
@@ -130,8 +131,8 @@ void tell_fields(const FileEnd& end, Ledger& ledger, int known_by,
   mpi::agree(end.channel(),
              detail::unless_out_of_memory([&] { words.resize(length[0]); }, no_staging));
   mpi::broadcast(end.channel(), std::as_writable_bytes(std::span(words)), known_by);
-  std::span<const std::int64_t> rest(words);
-  fields = file::fields_of(rest);
+  WordReader reader(words);
+  fields = file::fields_of(reader);
 }
 
 /// What is wrong with a storage into or from which so many blocks go, if anything.
@@ -208,13 +209,11 @@ Array<Address> destinations(Ledger& ledger, const file::Record& record, int prod
   layout::ArrayRow row;
   const auto begin = static_cast<std::int64_t>(share.first),
              end = begin + static_cast<std::int64_t>(share.count);
-  const auto place = [&](int rank, const layout::ObjectRun& run) {
-    std::uint64_t slot = slot_of(to, rank, run.number);
-    for (std::int64_t k = 0; k < run.length; ++k)
-      addresses[static_cast<std::size_t>(run.slot + k)] = {rank, slot++};
+  const auto take = [&](int rank, const layout::ObjectRun& run) {
+    place(addresses, to, 0, rank, run);
   };
   if (!record.description.objects) {  // numbered as they lie there
-    if (share.count > 0) to.cut(row, {begin, 0, end - begin}, place);
+    if (share.count > 0) to.cut(row, {begin, 0, end - begin}, take);
     return addresses;
   }
   const auto from = plan::side_of(*record.description.objects, record.rows(), producers);
@@ -226,7 +225,7 @@ Array<Address> destinations(Ledger& ledger, const file::Record& record, int prod
         const std::int64_t at = before + run.slot, first = std::max(at, begin),
                            stop = std::min(at + run.length, end);
         if (first < stop)
-          to.cut(row, {run.number + (first - at), first - begin, stop - first}, place);
+          to.cut(row, {run.number + (first - at), first - begin, stop - first}, take);
       });
     before += count;
   }

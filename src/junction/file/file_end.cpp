@@ -7,8 +7,6 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 
-#include <algorithm>
-
 namespace valet::junction {
 namespace {
 
@@ -33,7 +31,9 @@ JunctionRecord::Kind kind_of(Content content) {
 
 FileEnd::FileEnd(MPI_Comm communicator, const std::string& path, Direction direction,
                  const JunctionOptions& chosen)
-    : Transport(chosen), communicator_(communicator), channel_(mpi::Channel::open(communicator)) {
+    : Transport(chosen, ErrorCode::file_failure),
+      communicator_(communicator),
+      channel_(mpi::Channel::open(communicator)) {
   const detail::MemoryReserve reserve;
   mpi::Agreement agreement;
   agreement.equal({"the path of a file", nullptr},
@@ -66,36 +66,19 @@ std::vector<JunctionRecord> FileEnd::records() const {
   return list;
 }
 
-Report FileEnd::wait(const Transfer& transfer) {
-  const auto mine = std::ranges::find(entries_, &transfer,
-                                      [](const Entry& entry) { return entry.transfer.get(); });
-  for (auto entry = entries_.begin(); entry <= mine; ++entry) carry_out(*entry);
-  const Entry ended = std::move(*mine);
-  entries_.erase(mine);
-  if (ended.failure) std::rethrow_exception(ended.failure);
-  return ended.report;
+void FileEnd::finish(Entry& entry) {
+  if (entry.stage == Stage::over) return;
+  attempt(entry, [&] {
+    entry.report = run(*entry.transfer);
+    entry.stage = Stage::over;
+  });
 }
 
-/// What fails while rows are written leaves them unfinished, and the file with them.
-void FileEnd::carry_out(Entry& entry) {
-  if (entry.is_over) return;
-  entry.is_over = true;
-  try {
-    if (!broken_.empty()) throw Error(ErrorCode::file_failure, broken_);
-    entry.report = run(*entry.transfer);
-  } catch (const Error& error) {
-    entry.failure = std::current_exception();
-    if (writer_ &&
-        (error.code() == ErrorCode::file_failure || error.code() == ErrorCode::callback_failed))
-      broken_ = error.message();
-  } catch (const std::exception& error) {  // thrown on this rank alone
-    entry.failure = std::current_exception();
-    broken_ = error.what();
-  }
+void FileEnd::finish_all() {
+  for (Entry& entry : entries_) finish(entry);
 }
 
 Report FileEnd::run(Transfer& transfer) {
-  const detail::MemoryReserve reserve;
   const double start = mpi::now();
   Vector<std::int64_t> words(ledger_);
   auto wrong = detail::unless_out_of_memory([&] { words = transfer.mine().words(ledger_); },
@@ -116,9 +99,8 @@ Report FileEnd::run(Transfer& transfer) {
 }
 
 std::string FileEnd::name_of(const Description& description) {
-  const char* const kind = text_of(description.content);
-  return description.label.empty() ? joined(kind, " without a label")
-                                   : joined("'", description.label, "' (", kind, ")");
+  const std::string name = description.name();
+  return description.label.empty() ? name : joined(name, " (", text_of(description.content), ")");
 }
 
 const file::Record& FileEnd::next(const Description& wanted) {
@@ -156,13 +138,13 @@ Report FileEnd::report(const Ledger& ledger, std::uint64_t row_bytes, std::uint6
 }
 
 void FileEnd::abandon() {
-  for (Entry& entry : entries_) carry_out(entry);
+  finish_all();
   if (reader_) return reader_->close();
   writer_->discard();
 }
 
 void FileEnd::close() {
-  for (Entry& entry : entries_) carry_out(entry);
+  finish_all();
   if (reader_) return reader_->close();
   if (broken_.empty()) return writer_->publish();
   writer_->discard();

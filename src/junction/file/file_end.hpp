@@ -7,9 +7,6 @@
 #include "junction/transport.hpp"
 #include "mpi/channel.hpp"
 
-#include <deque>
-#include <exception>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,11 +25,7 @@ class FileEnd final : public Transport {
   [[nodiscard]] int ranks() const override { return channel_.size(); }
   [[nodiscard]] int other_ranks() const override { return reader_ ? reader_->producers() : 0; }
   [[nodiscard]] std::vector<JunctionRecord> records() const override;
-  void add(std::shared_ptr<Transfer> transfer) override {
-    entries_.push_back({std::move(transfer)});
-  }
   bool is_ready(const Transfer& /*transfer*/) override { return true; }
-  Report wait(const Transfer& transfer) override;
   void close() override;
   void abandon() override;
 
@@ -54,14 +47,13 @@ class FileEnd final : public Transport {
                               std::uint64_t described = 0) const;
 
  private:
-  struct Entry {
-    std::shared_ptr<Transfer> transfer;
-    bool is_over = false;
-    Report report = {};
-    std::exception_ptr failure = {};
-  };
-
-  void carry_out(Entry& entry);
+  void finish(Entry& entry) override;
+  /// What fails while rows are written leaves them unfinished, and the file with them.
+  [[nodiscard]] bool is_fatal(ErrorCode code) const override {
+    return writer_ && (code == ErrorCode::file_failure || code == ErrorCode::callback_failed ||
+                       code == ErrorCode::mpi_failure);
+  }
+  void finish_all();
   Report run(Transfer& transfer);
 
   MPI_Comm communicator_;
@@ -71,8 +63,6 @@ class FileEnd final : public Transport {
   std::optional<file::Reader> reader_;
   std::vector<bool> taken_;  ///< records that were got
   std::size_t current_ = 0;  ///< the record that is being got
-  std::deque<Entry> entries_;
-  std::string broken_;  ///< why nothing can be put any more; empty while it can
 };
 
 }  // namespace valet::junction

@@ -16,50 +16,36 @@ namespace {
 constexpr std::uint64_t word = sizeof(std::uint64_t);
 const char* const no_buffers = "no memory to read or write blocks; nothing has moved";
 
-std::uint64_t aligned(std::uint64_t bytes, std::uint64_t alignment) {
-  return (bytes + alignment - 1) & ~(alignment - 1);
-}
-
 /// Walks the bytes of blocks that are packed in the file and aligned in the arena, some at a time.
 class BlockBytes {
  public:
-  explicit BlockBytes(const RaggedField& field)
-      : data_(static_cast<std::byte*>(field.data)), field_(field) {}
+  explicit BlockBytes(const ragged::Arena& arena) : arena_(arena) {}
 
   /// Calls copy(bytes in the arena, place in what passes, how many) for the next bytes.
   template <class Copy>
   void pass(std::size_t bytes, Copy&& copy) {
     for (std::size_t done = 0; done < bytes;) {
-      const std::uint64_t length = length_of(block_);
+      const std::uint64_t length = arena_.length_of(block_);
       const std::size_t now = std::min<std::size_t>(bytes - done, length - inside_);
-      copy(data_ + begin_ + inside_, done, now);
+      copy(arena_.data + begin_ + inside_, done, now);
       done += now;
       inside_ += now;
       if (inside_ < length) continue;
-      begin_ = aligned(begin_ + length, field_.alignment_bytes);
+      begin_ += arena_.bytes_of(block_++);
       inside_ = 0;
-      ++block_;
     }
   }
 
  private:
-  [[nodiscard]] std::uint64_t length_of(std::uint64_t block) const {
-    return field_.are_offsets ? field_.lengths[block + 1] - field_.lengths[block]
-                              : field_.lengths[block];
-  }
-
-  std::byte* data_;
-  const RaggedField& field_;
+  ragged::Arena arena_;
   std::uint64_t block_ = 0, begin_ = 0, inside_ = 0;
 };
 
 /// Where the blocks of a producer end in its bytes, one after the other.
-void write_ends(const RaggedField& field, std::uint64_t first, std::span<std::byte> packed,
+void write_ends(const ragged::Arena& arena, std::uint64_t first, std::span<std::byte> packed,
                 std::uint64_t& end) {
   for (std::size_t k = 0; k < packed.size() / word; ++k) {
-    const std::uint64_t block = first + k;
-    end +=
-        field.are_offsets ? field.lengths[block + 1] - field.lengths[block] : field.lengths[block];
+    end += arena.length_of(first + k);
     std::memcpy(packed.data() + k * word, &end, word);
   }
 }
@@ -117,6 +103,8 @@ class RaggedLoad {
           [&] { staging_ = Array<std::byte>(ledger_, static_cast<std::size_t>(staging_bytes_)); },
           no_buffers);
     mpi::agree(channel(), wrong);
+    // As many ends as blocks for every arena.
+    ends_of_parts_ = end_.reader().parts_of(record_.sections.front(), ledger_);
     for (std::size_t f = 0; f < fields(); ++f) look_at(f);
     for (const Field& column : storage_.columns())
       if (!wrong_ && column.slots < share_.count)
@@ -182,25 +170,24 @@ class RaggedLoad {
                                rows, sink, {staging_.data(), staging_.size()},
                                FileEnd::name_of(record_.description));
   }
-  /// Where the lengths of a field are read from. Collective.
-  Ends find(std::size_t field) {
-    ends_of_parts_ = end_.reader().parts_of(record_.sections[2 * field], ledger_);
+  /// Before the lengths of a field are read.
+  Ends find_ends() {
     begin_ = 0;
     return {{ends_of_parts_.data(), ends_of_parts_.size()}, share_.first};
   }
 
-  /// Whether everything fits, before anything is written. Collective.
+  /// Whether everything fits, before anything is written.
   void look_at(std::size_t number) {
     const RaggedField& field = storage_.fields()[number];
     const std::string name = ragged::name_of(field, number);
-    const Ends ends = find(number);
+    const Ends ends = find_ends();
     std::uint64_t needed = 0;
     bool are_whole = true, is_sound = true;
     const std::uint64_t most = record_.sections[2 * number + 1].bytes;
     for_each_length(number, ends, [&](std::uint64_t length, std::uint64_t) {
       is_sound = is_sound && length <= most && needed <= detail::most_bytes;
       if (!is_sound) return;
-      needed += aligned(length, field.alignment_bytes);
+      needed += ragged::aligned(length, field.alignment_bytes);
       are_whole = are_whole && length % field.value_bytes == 0 &&
                   (!field.are_offsets || length % field.alignment_bytes == 0);
     });
@@ -221,7 +208,7 @@ class RaggedLoad {
   /// Collective.
   void take(std::size_t number) {
     const RaggedField& field = storage_.fields()[number];
-    const Ends ends = find(number);
+    const Ends ends = find_ends();
     std::uint64_t bytes = 0;
     for_each_length(number, ends, [&](std::uint64_t length, std::uint64_t block) {
       if (field.are_offsets) {
@@ -237,11 +224,11 @@ class RaggedLoad {
     const Array<std::uint64_t> parts = end_.reader().parts_of(section, ledger_);
     std::uint64_t first = begin_;
     for (std::size_t p = 0; p < std::min(ends.part(), parts.size()); ++p) first += parts[p];
-    BlockBytes blocks(field);
+    BlockBytes blocks(ragged::arena_of(field));
     read(section, parts, first, bytes,
          {nullptr, [&](std::uint64_t, std::span<const std::byte> packed) {
-            blocks.pass(packed.size(), [&](std::byte* arena, std::size_t at, std::size_t count) {
-              std::memcpy(arena, packed.data() + at, count);
+            blocks.pass(packed.size(), [&](std::byte* block, std::size_t at, std::size_t count) {
+              std::memcpy(block, packed.data() + at, count);
             });
           }});
   }
@@ -275,10 +262,6 @@ std::optional<Diagnostic> check_storage(Ledger& ledger, const RaggedStorage& sto
   return failed ? failed : wrong;
 }
 
-std::uint64_t length_of(const RaggedField& field, std::uint64_t block) {
-  return field.are_offsets ? field.lengths[block + 1] - field.lengths[block] : field.lengths[block];
-}
-
 }  // namespace
 
 Report store_ragged(FileEnd& end, const Description& what, const RaggedStorage& storage,
@@ -305,21 +288,23 @@ Report store_ragged(FileEnd& end, const Description& what, const RaggedStorage& 
   std::vector<file::SectionContent> contents;
   const auto part = static_cast<std::size_t>(channel.rank());
   for (const RaggedField& field : storage.fields()) {
+    const ragged::Arena arena = ragged::arena_of(field);
     std::uint64_t bytes = 0;
-    for (std::uint64_t k = 0; k < count; ++k) bytes += length_of(field, k);
-    const auto ends = [&field, end_of_block = std::uint64_t{0}](std::uint64_t first,
-                                                                std::span<std::byte> room) mutable {
-      write_ends(field, first, room, end_of_block);
+    for (std::uint64_t k = 0; k < count; ++k) bytes += arena.length_of(k);
+    const auto ends = [arena, end_of_block = std::uint64_t{0}](std::uint64_t first,
+                                                               std::span<std::byte> room) mutable {
+      write_ends(arena, first, room, end_of_block);
     };
     contents.push_back({word, gather_parts(end, ledger, count * word), {}});
     contents.back().own.push_back({part, nullptr, ends});
     contents.push_back({1, gather_parts(end, ledger, bytes), {}});
     contents.back().own.push_back(
         {part, nullptr,
-         [blocks = BlockBytes(field)](std::uint64_t, std::span<std::byte> room) mutable {
-           blocks.pass(room.size(), [&](std::byte* arena, std::size_t at, std::size_t bytes_now) {
-             std::memcpy(room.data() + at, arena, bytes_now);
-           });
+         [blocks = BlockBytes(arena)](std::uint64_t, std::span<std::byte> room) mutable {
+           blocks.pass(room.size(),
+                       [&](const std::byte* block, std::size_t at, std::size_t bytes_now) {
+                         std::memcpy(room.data() + at, block, bytes_now);
+                       });
          }});
   }
   for (const Field& column : storage.columns()) {

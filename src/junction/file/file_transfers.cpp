@@ -3,6 +3,7 @@
 
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
+#include "geometry/shared_objects.hpp"
 #include "mpi/agreement.hpp"
 
 #include <algorithm>
@@ -49,30 +50,6 @@ Array<std::uint64_t> gather_parts(const FileEnd& end, Ledger& ledger, std::uint6
   mpi::gather_everywhere(end.channel(), std::as_bytes(std::span(&bytes, 1)),
                          std::as_writable_bytes(std::span(parts.data(), parts.size())));
   return parts;
-}
-
-std::uint64_t slot_of(const layout::ObjectSide& side, int rank, std::int64_t number) {
-  if (!side.is_cyclic()) return static_cast<std::uint64_t>(number - side.interval(rank).first);
-  const BlockCyclic& array = side.array();
-  const BlockCyclic::Extents extents = array.local_extents(rank);
-  const BlockCyclic::Extents indices = array.local_indices(layout::indices_of(array, number));
-  std::int64_t slot = 0;
-  for (std::size_t d = 0; d < extents.size(); ++d) slot = slot * extents[d] + indices[d];
-  return static_cast<std::uint64_t>(slot);
-}
-
-std::optional<Diagnostic> check_put(const layout::ObjectSide& side, int rank, std::uint64_t count) {
-  const auto due = static_cast<std::uint64_t>(side.count(rank));
-  if (due == count) return std::nullopt;
-  return invalid("it puts ", count, " of ", side.objects(), " objects, but has ", due,
-                 " in its layout; give those");
-}
-
-std::optional<Diagnostic> check_got(const layout::ObjectSide& side, int rank, std::uint64_t slots) {
-  const auto due = static_cast<std::uint64_t>(side.count(rank));
-  if (due <= slots) return std::nullopt;
-  return diagnose(ErrorCode::infeasible, "it gets ", due, " of ", side.objects(),
-                  " objects, but has ", slots, " slots; grow its storage to that many");
 }
 
 }  // namespace valet::junction

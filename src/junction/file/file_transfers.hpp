@@ -4,7 +4,6 @@
 /// How transfers write to a file and read from it. All are collective over its ranks, and throw
 /// errors that are the same on all of them.
 
-#include "geometry/shared_objects.hpp"
 #include "junction/file/file_end.hpp"
 #include "junction/transfers.hpp"
 
@@ -38,14 +37,5 @@ Report load_ragged(FileEnd& end, const Description& what, const RaggedStorage& s
 /// What the parts of all ranks have, given this rank's. Collective.
 [[nodiscard]] Array<std::uint64_t> gather_parts(const FileEnd& end, Ledger& ledger,
                                                 std::uint64_t bytes);
-
-/// Where a rank has an object in its slots.
-[[nodiscard]] std::uint64_t slot_of(const layout::ObjectSide& side, int rank, std::int64_t number);
-/// What is wrong with the number of objects that a rank puts, if anything.
-[[nodiscard]] std::optional<Diagnostic> check_put(const layout::ObjectSide& side, int rank,
-                                                  std::uint64_t count);
-/// The same for the slots into which it gets what it is due.
-[[nodiscard]] std::optional<Diagnostic> check_got(const layout::ObjectSide& side, int rank,
-                                                  std::uint64_t slots);
 
 }  // namespace valet::junction

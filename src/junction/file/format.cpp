@@ -7,33 +7,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <stdexcept>
 
 namespace valet::file {
-namespace {
-
-void write(Vector<std::int64_t>& words, const std::string& text) {
-  words.push_back(static_cast<std::int64_t>(text.size()));
-  for (const char letter : text) words.push_back(letter);
-}
-
-std::int64_t next(std::span<const std::int64_t>& words) {
-  if (words.empty()) throw std::out_of_range("the index ends early");
-  const std::int64_t word = words.front();
-  words = words.subspan(1);
-  return word;
-}
-std::uint64_t next_size(std::span<const std::int64_t>& words) {
-  return static_cast<std::uint64_t>(next(words));
-}
-/// Of what has a word each, at least.
-std::uint64_t next_count(std::span<const std::int64_t>& words) {
-  const std::uint64_t count = next_size(words);
-  if (count > words.size()) throw std::out_of_range("the index ends early");
-  return count;
-}
-
-}  // namespace
 
 std::uint64_t hash_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
@@ -115,7 +90,7 @@ Vector<std::int64_t> words_of(std::span<const FieldFormat> fields, Ledger& ledge
   Vector<std::int64_t> words(ledger);
   words.push_back(static_cast<std::int64_t>(fields.size()));
   for (const FieldFormat& field : fields) {
-    write(words, field.label);
+    junction::write_text(words, field.label);
     words.push_back(static_cast<std::int64_t>(field.row_bytes));
     words.push_back(static_cast<std::int64_t>(field.extents.size()));
     for (const std::uint64_t extent : field.extents)
@@ -124,14 +99,13 @@ Vector<std::int64_t> words_of(std::span<const FieldFormat> fields, Ledger& ledge
   return words;
 }
 
-std::vector<FieldFormat> fields_of(std::span<const std::int64_t>& words) {
-  std::vector<FieldFormat> fields(next_count(words));
+std::vector<FieldFormat> fields_of(junction::WordReader& reader) {
+  std::vector<FieldFormat> fields(reader.next_count());
   for (FieldFormat& field : fields) {
-    field.label.resize(next_count(words));
-    for (char& letter : field.label) letter = static_cast<char>(next(words));
-    field.row_bytes = next_size(words);
-    field.extents.resize(next_count(words));
-    for (std::uint64_t& extent : field.extents) extent = next_size(words);
+    field.label = reader.next_text();
+    field.row_bytes = reader.next_size();
+    field.extents.resize(reader.next_count());
+    for (std::uint64_t& extent : field.extents) extent = reader.next_size();
   }
   return fields;
 }
@@ -156,18 +130,17 @@ Vector<std::int64_t> words_of(std::span<const Record> records, Ledger& ledger) {
 }
 
 std::vector<Record> records_of(std::span<const std::int64_t> words) {
-  std::vector<Record> records(next_count(words));
+  junction::WordReader reader(words);
+  std::vector<Record> records(reader.next_count());
   for (Record& record : records) {
-    const auto length = next_count(words);
-    record.description = junction::Description::from_words(words.first(length));
-    words = words.subspan(length);
-    record.order = static_cast<IndexOrder>(next(words));
-    record.fields = fields_of(words);
-    record.sections.resize(next_count(words));
+    record.description = junction::Description::from_words(reader.next_words(reader.next_count()));
+    record.order = static_cast<IndexOrder>(reader.next());
+    record.fields = fields_of(reader);
+    record.sections.resize(reader.next_count());
     for (Section& section : record.sections)
       for (std::uint64_t* number : {&section.row_bytes, &section.offset, &section.table,
                                     &section.parts, &section.bytes, &section.parts_hash})
-        *number = next_size(words);
+        *number = reader.next_size();
   }
   return records;
 }

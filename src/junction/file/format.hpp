@@ -7,6 +7,7 @@
 /// that wrote it, 8 bytes wide but for two of the head.
 
 #include "junction/description.hpp"
+#include "junction/words.hpp"
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
 
@@ -105,7 +106,7 @@ struct Record {
 [[nodiscard]] std::vector<Record> records_of(std::span<const std::int64_t> words);
 /// The same of fields alone.
 [[nodiscard]] Vector<std::int64_t> words_of(std::span<const FieldFormat> fields, Ledger& ledger);
-[[nodiscard]] std::vector<FieldFormat> fields_of(std::span<const std::int64_t>& words);
+[[nodiscard]] std::vector<FieldFormat> fields_of(junction::WordReader& reader);
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::byte> bytes);
 
 }  // namespace valet::file

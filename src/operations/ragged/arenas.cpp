@@ -175,16 +175,18 @@ std::optional<Diagnostic> check_ragged(const RaggedStorage& storage, std::uint64
   return check_overlap(storage);
 }
 
+Arena arena_of(const RaggedField& field) {
+  return {.data = static_cast<std::byte*>(field.data),
+          .capacity_bytes = field.capacity_bytes,
+          .lengths = field.lengths,
+          .alignment_bytes = field.alignment_bytes,
+          .has_offsets = field.are_offsets};
+}
+
 Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage) {
   Vector<Arena> arenas(ledger);
   arenas.reserve(2 * storage.fields().size() + storage.columns().size());
-  for (const RaggedField& field : storage.fields()) {
-    arenas.push_back({.data = static_cast<std::byte*>(field.data),
-                      .capacity_bytes = field.capacity_bytes,
-                      .lengths = field.lengths,
-                      .alignment_bytes = field.alignment_bytes,
-                      .has_offsets = field.are_offsets});
-  }
+  for (const RaggedField& field : storage.fields()) arenas.push_back(arena_of(field));
   for (const Field& column : storage.columns())
     arenas.push_back({.data = static_cast<std::byte*>(column.data),
                       .capacity_bytes = column.slots * column.element_bytes,

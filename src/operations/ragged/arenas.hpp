@@ -17,6 +17,11 @@
 
 namespace valet::ragged {
 
+/// @param alignment  A power of two.
+[[nodiscard]] constexpr std::uint64_t aligned(std::uint64_t bytes, std::uint64_t alignment) {
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
 /// An arena on this rank.
 struct Arena {
   std::byte* data = nullptr;
@@ -34,10 +39,12 @@ struct Arena {
   /// The same with those that align the next one, to which rows and offsets are aligned as they
   /// are.
   [[nodiscard]] std::uint64_t bytes_of(std::uint64_t block) const {
-    return (length_of(block) + alignment_bytes - 1) & ~(alignment_bytes - 1);
+    return aligned(length_of(block), alignment_bytes);
   }
 };
 
+/// That of a ragged field. Local.
+[[nodiscard]] Arena arena_of(const RaggedField& field);
 /// The arenas of a storage in the order in which they move: a ragged field before its lengths, by
 /// which its blocks are found. @throws std::bad_alloc. Local.
 [[nodiscard]] Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage);
