@@ -4,12 +4,12 @@
 #include "base/memory_reserve.hpp"
 #include <valet/detail/first_failure.hpp>
 
+#include <array>
+#include <cstddef>
 #include <functional>
-#include <limits>
-
-namespace valet {
-struct Progress;
-}  // namespace valet
+#include <optional>
+#include <type_traits>
+#include <utility>
 
 namespace valet::detail {
 
@@ -22,44 +22,44 @@ class CallbackGuard {
   CallbackGuard& operator=(const CallbackGuard&) = delete;
 
   /// Replaces a callback by one that does not throw and ends with this guard; none stays none.
-  /// @param name  What the error will call it; must live on.
-  void protect(std::function<void(const Progress&)>& progress, const char* name) {
-    if (!progress) return;
-    any_ = true;
-    progress = [this, name, told = std::move(progress)](const Progress& now) {
+  /// @param name     What the error will call it; must live on.
+  /// @param instead  What it returns where the application's throws, and from then on.
+  template <class Result, class... Arguments, class... Instead>
+  void protect(std::function<Result(Arguments...)>& callback, const char* name,
+               Instead... instead) {
+    if (!callback) return;
+    FirstFailure& failure = failures_[count_++];
+    callback = [&failure, name, called = std::move(callback), instead...](Arguments... arguments) {
       const LeaveReserve leave;
-      progress_.attempt(name, [&] { told(now); });
-    };
-  }
-  /// The same. When it is not asked any more, all free memory counts.
-  void protect(std::function<std::size_t()>& available_bytes, const char* name) {
-    if (!available_bytes) return;
-    any_ = true;
-    available_bytes = [this, name, asked = std::move(available_bytes)] {
-      std::size_t bytes = std::numeric_limits<std::size_t>::max();
-      const LeaveReserve leave;
-      available_.attempt(name, [&] { bytes = asked(); });
-      return bytes;
+      if constexpr (std::is_void_v<Result>) {
+        failure.attempt(name, [&] { called(arguments...); });
+      } else {
+        Result result(instead...);
+        failure.attempt(name, [&] { result = called(arguments...); });
+        return result;
+      }
     };
   }
   /// Begins an execution: what failed in the last one is called again.
-  void restart() noexcept { progress_ = available_ = {}; }
+  void restart() noexcept { failures_ = {}; }
 
   /// Whether there are any on this rank.
-  [[nodiscard]] bool any() const noexcept { return any_; }
+  [[nodiscard]] bool any() const noexcept { return count_ > 0; }
   /// What one of them threw since restart(). It does not touch the data.
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const {
-    constexpr const char* consequence =
-        "the call went on without it, and every block is where it belongs; let it keep its "
-        "exceptions to itself";
-    if (auto diagnostic = progress_.diagnostic(consequence)) return diagnostic;
-    return available_.diagnostic(consequence);
+    for (const FirstFailure& failure : failures_)
+      if (auto diagnostic = failure.diagnostic(
+              "the call went on without it, and every block is where it belongs; let it keep its "
+              "exceptions to itself"))
+        return diagnostic;
+    return std::nullopt;
   }
 
  private:
-  FirstFailure progress_;
-  FirstFailure available_;
-  bool any_ = false;
+  static constexpr std::size_t most_callbacks = 3;  ///< of the options of one call
+
+  std::array<FirstFailure, most_callbacks> failures_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace valet::detail

@@ -31,6 +31,14 @@ VALET_EXPORT int Valet_Repair_f(int communicator, uint64_t count, const uint8_t*
                       changed_in_all);
 }
 
+VALET_EXPORT int Valet_Resize_f(int communicator, const Valet_Storage* storage, uint64_t* count,
+                                int active_before, int active_after, int balance,
+                                const double* weights, Valet_Released_fn* released, void* data,
+                                const Valet_Options* options, Valet_Report* report) {
+  return Valet_Resize(from_fortran(communicator), storage, count, active_before, active_after,
+                      balance, weights, released, data, options, report);
+}
+
 VALET_EXPORT int Valet_Plan_to_layout_f(int communicator, const Valet_Storage* storage,
                                         uint64_t count, const Valet_Object_layout* from,
                                         const Valet_Object_layout* to, const Valet_Options* options,
@@ -103,6 +111,14 @@ VALET_EXPORT int Valet_Ragged_plan_to_ranks_f(int communicator, const Valet_Ragg
                                               Valet_Ragged_plan** plan) {
   return Valet_Ragged_plan_to_ranks(from_fortran(communicator), storage, count, ranks, options,
                                     plan);
+}
+
+VALET_EXPORT int Valet_Ragged_resize_f(int communicator, const Valet_Ragged_storage* storage,
+                                       uint64_t* count, int active_before, int active_after,
+                                       int balance, const double* weights,
+                                       const Valet_Options* options, Valet_Report* report) {
+  return Valet_Ragged_resize(from_fortran(communicator), storage, count, active_before,
+                             active_after, balance, weights, options, report);
 }
 
 VALET_EXPORT int Valet_Ragged_migrate_f(int communicator, const Valet_Ragged_storage* storage,

@@ -10,13 +10,14 @@ namespace valet::engine {
 
 LocalSlots::LocalSlots(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
                        std::span<SlotIndex> origins, observe::Trace* trace,
-                       const storage::NodeMemory* node)
+                       const storage::NodeMemory* node, VacatedSlots* vacated)
     : flows_(flows),
       backend_(backend),
       free_(free),
       origins_{origins, 0},
       trace_(trace),
-      node_(node) {
+      node_(node),
+      vacated_(backend.reachable_by_host() ? vacated : nullptr) {
   if (!flows.in_order()) free_.assign(flows.initially_free);
 }
 
@@ -24,7 +25,7 @@ void LocalSlots::gather(SlotList slots, std::byte* packed, bool past_cache) {
   {
     const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
                                   {.bytes = slots.size() * backend_.block_bytes()});
-    if (past_cache)
+    if (past_cache && vacated_ == nullptr)
       backend_.start_gather(slots, packed);
     else
       backend_.gather(slots, packed);
@@ -33,6 +34,7 @@ void LocalSlots::gather(SlotList slots, std::byte* packed, bool past_cache) {
 }
 
 void LocalSlots::release(SlotList slots) {
+  if (vacated_ != nullptr) vacated_->leave(slots);
   if (slots.empty() || flows_.in_order()) return;
   // Exports ascend, so first and last tell whether they are one run.
   if (slots.back() - slots.front() == slots.size() - 1)

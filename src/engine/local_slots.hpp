@@ -9,6 +9,7 @@
 /// may have to be misplaced for it: half of the copies came from that, and STREAM now takes 0.6 of
 /// the time where many ranks exchange small blocks (64 bytes, transpose, 4 ranks).
 
+#include "engine/vacated_slots.hpp"
 #include "observe/trace.hpp"
 #include "plan/flows.hpp"
 #include "storage/local_redistribution.hpp"
@@ -30,9 +31,10 @@ class LocalSlots {
   ///                 initialised here when the first such block turns up.
   /// @param trace    Hears of all copies; nullptr for none.
   /// @param node     Learns how fast messages in its memory are read; nullptr for none.
+  /// @param vacated  Hears of slots that exports leave in host memory; nullptr for none.
   LocalSlots(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
              std::span<SlotIndex> origins, observe::Trace* trace,
-             const storage::NodeMemory* node = nullptr);
+             const storage::NodeMemory* node = nullptr, VacatedSlots* vacated = nullptr);
 
   [[nodiscard]] StorageBackend& backend() const { return backend_; }
   [[nodiscard]] const storage::SlotSet& free() const { return free_; }
@@ -106,6 +108,7 @@ class LocalSlots {
   storage::Origins origins_;
   observe::Trace* trace_;
   const storage::NodeMemory* node_;
+  VacatedSlots* vacated_;
   bool origins_ready_ = false;
   std::uint64_t relocated_ = 0;  ///< block copies made before the end
   std::uint64_t misplaced_ = 0;

@@ -8,6 +8,7 @@
 #include "engine/exchange.hpp"
 #include "engine/phased/phased_budget.hpp"
 #include "engine/pulls.hpp"
+#include "engine/vacated_slots.hpp"
 #include "flows/verification.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -118,6 +119,11 @@ class plan::Executor {
     scratch_ = state_.memory.scratch_beside(backend.contiguous_data(), bytes).first(bytes);
     has_own_ = true;
   }
+  /// Begins to watch which slots are left for good. @throws std::bad_alloc. Local.
+  void watch_vacated() {
+    if (state_.released && flows_.blocks_after == 0)
+      vacated_.emplace(state_.ledger, flows_, state_.blocks.block_bytes, state_.released);
+  }
 
   /// Ahead of the agreement to run(): lets blocks arrive, unless scratch is for hashes first.
   /// Local.
@@ -143,6 +149,12 @@ class plan::Executor {
   [[nodiscard]] bool begins_alone() const { return exchange_->begins_alone(); }
 
  private:
+  /// Told of blocks as they leave: not where those of others may be parked.
+  [[nodiscard]] engine::VacatedSlots* vacated_now() {
+    const Method method = state_.options.method;
+    const bool parks_nothing = method == Method::stream || method == Method::direct;
+    return vacated_ && parks_nothing ? &*vacated_ : nullptr;
+  }
   /// Where blocks land in order nobody has to know which slots are free, and none is misplaced.
   [[nodiscard]] std::size_t slots_to_track() const {
     return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
@@ -204,6 +216,7 @@ class plan::Executor {
   Array<SlotIndex> own_origins_;
   std::span<SlotIndex> origins_;
   bool has_own_ = false;  ///< scratch and origins that nobody has lent
+  std::optional<engine::VacatedSlots> vacated_;
   std::optional<Running> running_;
 };
 
@@ -216,7 +229,7 @@ plan::Executor::Running::Running(Executor& executor, StorageBackend& storage,
       meter(executor.state_.frame->progress(
           report.method, report.blocks_sent + report.blocks_received, report.block_bytes)),
       local(executor.flows_, backend, executor.free_, executor.origins_,
-            executor.state_.observer.trace, &executor.state_.node()) {}
+            executor.state_.observer.trace, &executor.state_.node(), executor.vacated_now()) {}
 
 void plan::Executor::begin(StorageBackend& storage, const Storages& all) {
   running_.emplace(*this, storage, all);
@@ -244,6 +257,7 @@ Report plan::Executor::finish() {
   report.waiting_seconds = state_.observer.waiting_seconds - running_->waited_seconds;
   if (observe::ProgressMeter* const meter = state_.observer.progress) meter->finish();
   running_->stage.reset();
+  if (vacated_) vacated_->finish();
   const Ends ends{this};
   redistribute();
   if (verification_) hash_after();
@@ -358,6 +372,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
       return invalid("the workspace starts at an address that is not a multiple of ",
                      alignof(std::max_align_t), "; align it as malloc does");
     executor.provide(backend, lent);
+    executor.watch_vacated();
     if (engine::Pulls* const pulls = executor.pulls()) connects = pulls->describe(backend, binds);
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",

@@ -46,7 +46,8 @@ class ObjectMigration final : public objects::StepOwner {
         call_(frame, options_),
         leaving_(frame.ledger),
         sources_(frame.ledger) {
-    frame.callbacks.protect(options_.phased.available_bytes, "PhasedOptions::available_bytes");
+    frame.callbacks.protect(options_.phased.available_bytes, "PhasedOptions::available_bytes",
+                            std::numeric_limits<std::size_t>::max());
     if (options.method != Method::automatic) call_.method = options.method;
     call_.message_object_bytes = object_bytes;
   }

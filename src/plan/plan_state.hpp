@@ -13,6 +13,10 @@
 #include <valet/plan.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,7 +53,8 @@ struct State {
         options(chosen),
         flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
-    frame->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
+    frame->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes",
+                             std::numeric_limits<std::size_t>::max());
     flows.eager_bytes = mpi::eager_bytes(channel);
   }
 
@@ -110,6 +115,8 @@ struct State {
   storage::NodeMemory no_node{ledger};    ///< where `shares` is false
   std::shared_ptr<Executor> executor;     ///< what they reuse
   std::shared_ptr<StorageBackend> bound;  ///< that executions need not look at; null for none
+  /// Told which slots of a rank that ends without blocks are not used any more. Does not throw.
+  std::function<void(std::uint64_t first, std::uint64_t slots)> released;
 };
 
 /// What is behind a plan, for the operations.

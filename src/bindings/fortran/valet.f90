@@ -27,6 +27,7 @@ module valet
 
   integer(c_int), parameter, public :: VALET_METHOD_STREAM = 0, VALET_METHOD_DIRECT = 1, &
     VALET_METHOD_PHASED = 2, VALET_METHOD_CYCLIC = 3, VALET_METHOD_AUTOMATIC = 4
+  integer(c_int), parameter, public :: VALET_BALANCE_COUNT = 0, VALET_BALANCE_NUMBERING = 1
   integer(c_int), parameter, public :: VALET_HEURISTIC_FIRST_FIT = 0, &
     VALET_HEURISTIC_MAX_FIRST = 1, VALET_HEURISTIC_RANDOM = 2, &
     VALET_HEURISTIC_FORTUNE_WHEEL = 3, VALET_HEURISTIC_MIN_MAX = 4, &
@@ -185,7 +186,7 @@ module valet
     Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
     Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_free, Valet_Plan_to_ranks, &
     Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
-    Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, Valet_Alltoallv_in_place, &
+    Valet_Resize, Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, Valet_Alltoallv_in_place, &
     Valet_Redistribute, Valet_Redistribute_in_place, Valet_Set_log_callback, Valet_Version, &
     Valet_Configuration_to_string, Valet_Configuration_to_json, Valet_Error_message, Valet_String
 
@@ -264,6 +265,21 @@ module valet
       type(c_ptr), value :: mask
       integer(c_int), intent(inout) :: ranks(*)
       integer(c_int64_t), intent(out), optional :: changed, changed_in_all
+    end function
+
+    !> `released`: c_null_funptr, or c_funloc of a subroutine with bind(C) and three arguments by
+    !! value: the first slot and the number of slots, integer(c_int64_t), counted from 0, and `data`.
+    integer(c_int) function Valet_Resize(communicator, storage, count, active_before, &
+        active_after, balance, weights, released, data, options, report) &
+        bind(C, name="Valet_Resize_f")
+      import :: c_double, c_funptr, c_int, c_int64_t, c_ptr, Valet_Options, Valet_Report
+      integer(c_int), value :: communicator, active_before, active_after, balance
+      type(c_ptr), value :: storage, data
+      integer(c_int64_t), intent(inout) :: count
+      real(c_double), intent(in), optional :: weights(*)
+      type(c_funptr), value :: released
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(inout), optional :: report
     end function
 
     !> Without `from` the objects are numbered by rank and slot.

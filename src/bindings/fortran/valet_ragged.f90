@@ -7,8 +7,8 @@
 !! contiguous arrays with the target attribute. Lengths and offsets are integer(c_int64_t), in
 !! bytes. Valet keeps their addresses until the storage is freed.
 module valet_ragged
-  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_null_char, c_ptr, &
-    c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_int64_t, c_null_char, &
+    c_ptr, c_size_t
   use valet, only: Valet_Options, Valet_Report
   implicit none
   private
@@ -17,7 +17,7 @@ module valet_ragged
     Valet_Ragged_storage_add_field_by_offsets, Valet_Ragged_storage_add_column, &
     Valet_Ragged_storage_free, Valet_Ragged_plan_to_ranks, Valet_Ragged_plan_free, &
     Valet_Ragged_plan_blocks_after, Valet_Ragged_plan_required_bytes, Valet_Ragged_execute, &
-    Valet_Ragged_migrate
+    Valet_Ragged_migrate, Valet_Ragged_resize
 
   interface
     type(c_ptr) function Valet_Ragged_storage_create() bind(C, name="Valet_Ragged_storage_create")
@@ -84,6 +84,17 @@ module valet_ragged
       type(c_ptr), value :: storage
       integer(c_int64_t), intent(inout) :: count
       integer(c_int), intent(in) :: ranks(*)
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(inout), optional :: report
+    end function
+
+    integer(c_int) function Valet_Ragged_resize(communicator, storage, count, active_before, &
+        active_after, balance, weights, options, report) bind(C, name="Valet_Ragged_resize_f")
+      import :: c_double, c_int, c_int64_t, c_ptr, Valet_Options, Valet_Report
+      integer(c_int), value :: communicator, active_before, active_after, balance
+      type(c_ptr), value :: storage
+      integer(c_int64_t), intent(inout) :: count
+      real(c_double), intent(in), optional :: weights(*)
       type(Valet_Options), optional :: options
       type(Valet_Report), intent(inout), optional :: report
     end function

@@ -4,8 +4,8 @@
 
 /**
  * @file
- * Plans and maps for C: plan.hpp, object_layout.hpp and repair.hpp. Included by valet.h, which
- * describes what all functions have in common.
+ * Plans and maps for C: plan.hpp, object_layout.hpp, repair.hpp and resize.hpp. Included by
+ * valet.h, which describes what all functions have in common.
  */
 
 #include <valet/block_storage.h>
@@ -95,6 +95,33 @@ VALET_EXPORT int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage
 VALET_EXPORT int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask,
                               int* ranks, uint64_t slots, uint64_t* changed,
                               uint64_t* changed_in_all);
+/** Balance of Valet_Resize(): what the ranks get equal numbers of, see valet::ResizeBalance. */
+enum {
+  VALET_BALANCE_COUNT = 0,    /**< blocks, the fewest of which move */
+  VALET_BALANCE_NUMBERING = 1 /**< blocks, which keep their order by rank and slot */
+};
+/** Learns that slots of a rank that leaves are not used any more, and Valet_Resize()'s `data`. Must
+ * not communicate, call Valet, touch other slots or exit by longjmp. */
+typedef void Valet_Released_fn(uint64_t first_slot, uint64_t slots, void* data);
+/** Moves blocks from the first `active_before` ranks to the first `active_after` ones:
+ * valet::resize(). Collective, also over ranks that are not active.
+ * @param communicator   An intracommunicator.
+ * @param storage        The blocks of this rank; ranks without blocks have storage, too. [local]
+ * @param count          In: blocks of this rank. Out, on success: the new number. [local]
+ * @param active_before  Ranks that may have blocks. The same on all ranks.
+ * @param active_after   Ranks that have blocks afterwards. The same on all ranks.
+ * @param balance        VALET_BALANCE_COUNT or VALET_BALANCE_NUMBERING. The same on all ranks.
+ * @param weights        NULL, or for each block what it weighs: the ranks then get equal weights,
+ * in the order by rank and slot. On all ranks that have blocks or on none. [local]
+ * @param released       NULL, or called on a rank that leaves, see valet::ResizeOptions. [local]
+ * @param data           Passed to `released`. [local]
+ * @param options        NULL for the defaults.
+ * @param report         NULL, or receives the report of this rank.
+ * @return VALET_SUCCESS or an error code of valet::resize(). */
+VALET_EXPORT int Valet_Resize(MPI_Comm communicator, const Valet_Storage* storage, uint64_t* count,
+                              int active_before, int active_after, int balance,
+                              const double* weights, Valet_Released_fn* released, void* data,
+                              const Valet_Options* options, Valet_Report* report);
 /** Frees a plan. Local; allowed after MPI_Finalize. @param plan  May be NULL. */
 VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
 

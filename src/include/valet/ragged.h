@@ -126,6 +126,22 @@ VALET_EXPORT int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragge
 VALET_EXPORT int Valet_Ragged_migrate(MPI_Comm communicator, const Valet_Ragged_storage* storage,
                                       uint64_t* count, const int* ranks,
                                       const Valet_Options* options, Valet_Report* report);
+/** Moves blocks from the first `active_before` ranks to the first `active_after` ones:
+ * valet::resize(). Collective, also over ranks that are not active.
+ * @param communicator   An intracommunicator.
+ * @param storage        The blocks of this rank; ranks without blocks have storage, too. [local]
+ * @param count          In: blocks of this rank. Out, on success: the new number. [local]
+ * @param active_before  Ranks that may have blocks. The same on all ranks.
+ * @param active_after   Ranks that have blocks afterwards. The same on all ranks.
+ * @param balance        VALET_BALANCE_COUNT or VALET_BALANCE_NUMBERING. The same on all ranks.
+ * @param weights        NULL, or for each block what it weighs; as for Valet_Resize(). [local]
+ * @param options        NULL for the defaults.
+ * @param report         NULL, or receives the report of this rank.
+ * @return VALET_SUCCESS or an error code of valet::resize(). */
+VALET_EXPORT int Valet_Ragged_resize(MPI_Comm communicator, const Valet_Ragged_storage* storage,
+                                     uint64_t* count, int active_before, int active_after,
+                                     int balance, const double* weights,
+                                     const Valet_Options* options, Valet_Report* report);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@
 #include <valet/ref.hpp>
 #include <valet/repair.hpp>
 #include <valet/report.hpp>
+#include <valet/resize.hpp>
 #include <valet/scalapack.hpp>
 #include <valet/version.hpp>
 
@@ -32,8 +33,9 @@
 /// An application describes its arrays (valet::field, valet::BlockStorage), gives the destination
 /// of each block, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to
 /// check first what a map needs. valet::repair() corrects a map that needs too many slots,
-/// valet::plan_to_layout() needs no map, and valet::RaggedStorage is for blocks of different sizes.
-/// There are also valet::alltoallv_in_place() and, for block-cyclic layouts, valet::redistribute().
+/// valet::plan_to_layout() needs no map, valet::resize() goes on with more ranks or fewer, and
+/// valet::RaggedStorage is for blocks of different sizes. There are also
+/// valet::alltoallv_in_place() and, for block-cyclic layouts, valet::redistribute().
 namespace valet {}
 /// Dimensions of block-cyclic layouts, and ScaLAPACK descriptors.
 namespace valet::layout {}

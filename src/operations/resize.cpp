@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
+#include "base/memory_reserve.hpp"
+#include "base/promise.hpp"
+#include "base/sizes.hpp"
+#include "mpi/agreement.hpp"
+#include "operations/plan.hpp"
+#include "operations/ragged/plan_state.hpp"
+#include "schedule/shares.hpp"
+#include "storage/guarded_backend.hpp"
+#include <valet/resize.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+namespace valet {
+namespace {
+
+/// What this rank brings along.
+struct OwnPart {
+  std::uint64_t count = 0;
+  std::uint64_t slots = 0;
+  std::optional<Diagnostic> wrong;  ///< with the storage
+};
+
+OwnPart part_of(const BlockStorage& storage, std::uint64_t count) {
+  StorageBackend& backend = storage.backend();
+  storage::asked([&] { backend.refresh(); });
+  return {count, storage::asked([&] { return backend.slots(); }),
+          storage::asked([&] { return backend.diagnostic(); })};
+}
+
+OwnPart part_of(const RaggedStorage& storage, std::uint64_t count) {
+  storage.refresh();
+  OwnPart part{count, detail::most_bytes, {}};
+  for (const RaggedField& field : storage.fields())
+    part.slots = std::min(part.slots, field.block_capacity);
+  for (const Field& column : storage.columns()) part.slots = std::min(part.slots, column.slots);
+  return part;
+}
+
+/// Which ranks all blocks go to. Every rank knows the counts and slots of all: 40 bytes per rank.
+class Resizing {
+ public:
+  /// Collective. @throws Error on all ranks alike.
+  Resizing(MPI_Comm communicator, const OwnPart& part, int before, int after,
+           const ResizeOptions& options)
+      : channel_(mpi::Channel::open_for_call(communicator)), count_(part.count), after_(after) {
+    bool by_weight = agree(part, before, options);
+    const std::array<std::uint64_t, 2> own{part.count, part.slots};
+    gather(own[0], counts_);
+    gather(own[1], shares_);
+    for (std::size_t r = 0; r < holders_.size(); ++r) holders_[r] = {0, shares_[r]};
+    total_ = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+    require_room();
+    schedule::share_equally(holders_, total_, shares_);
+    keeps_order_ = by_weight || options.balance == ResizeBalance::numbering;
+    if (!keeps_order_) {
+      schedule::keep_leftovers(holders_, counts_, shares_);
+      return;
+    }
+    bounds_[0] = 0;
+    std::partial_sum(shares_.begin(), shares_.end(), bounds_.begin() + 1);
+    if (by_weight) share_by_weight(options.weights);
+  }
+
+  /// Whether blocks keep their global order; then rank r gets those from bounds()[r] on.
+  [[nodiscard]] bool keeps_order() const { return keeps_order_; }
+  [[nodiscard]] std::span<const std::int64_t> bounds() const {
+    return {bounds_.data(), bounds_.size()};
+  }
+  /// The rank of each block of this one, which it takes 4 bytes for. Collective.
+  std::span<const int> ranks() {
+    mpi::agree(channel_,
+               detail::unless_out_of_memory(
+                   [&] { ranks_ = Array<int>(ledger_, static_cast<std::size_t>(count_)); },
+                   "no memory for 4 bytes per block; nothing has moved"));
+    const std::span<int> ranks(ranks_.data(), ranks_.size());
+    if (!keeps_order_) {
+      schedule::move_fewest(counts_, shares_, channel_.rank(), ranks);
+      return ranks;
+    }
+    std::int64_t number = static_cast<std::int64_t>(first_number());
+    for (std::size_t k = 0; k < ranks.size(); ++number) {
+      const auto next = std::ranges::upper_bound(bounds_, number);
+      const auto run =
+          std::min<std::uint64_t>(static_cast<std::uint64_t>(*next - number), ranks.size() - k);
+      std::ranges::fill(ranks.subspan(k, run), static_cast<int>(next - bounds_.begin()) - 1);
+      number += static_cast<std::int64_t>(run) - 1;
+      k += run;
+    }
+    return ranks;
+  }
+  /// Adds what this has taken to the report of the move.
+  [[nodiscard]] ResizeResult result(Report report) const {
+    report.peak_extra_bytes += ledger_.peak_bytes();
+    report.extra_bytes_bound += detail::promised_of_rank * counts_.size() + 4 * count_;
+    return {report.blocks_after, channel_.rank() < after_, std::move(report)};
+  }
+  [[nodiscard]] bool leaves() const { return channel_.rank() >= after_; }
+
+ private:
+  /// @return Whether there are weights.
+  bool agree(const OwnPart& part, int before, const ResizeOptions& options) {
+    std::optional<bool> has_weights;
+    if (part.count > 0) has_weights = !options.weights.empty();
+    mpi::Agreement agreement;
+    agreement.equal({"active_before"}, before);
+    agreement.equal({"active_after"}, after_);
+    agreement.equal(
+        {"ResizeOptions::balance",
+         [](std::int64_t value) { return std::string(value == 0 ? "count" : "numbering"); }},
+        options.balance);
+    agreement.equal({"whether there are weights", mpi::yes_or_no,
+                     "give weights on all ranks that have blocks, or on none"},
+                    has_weights);
+    agreement.run(channel_, check(part, before, options.weights));
+    return has_weights.value_or(false);
+  }
+
+  std::optional<Diagnostic> check(const OwnPart& part, int before,
+                                  std::span<const double> weights) {
+    for (const auto& [name, active] :
+         {std::pair("active_before", before), {"active_after", after_}})
+      if (active < 1 || active > channel_.size())
+        return invalid(name, " is ", active, "; give 1 to ", channel_.size(),
+                       ", the ranks of the communicator");
+    if (part.wrong) return part.wrong;
+    if (part.count > part.slots)
+      return invalid("count is ", part.count, ", but the storage has ", part.slots, " slots");
+    if (part.count > 0 && channel_.rank() >= before)
+      return invalid("it has ", part.count, " blocks, but only the first ", before,
+                     " ranks are active; give a larger active_before");
+    if (!weights.empty() && weights.size() != part.count)
+      return invalid("there are ", weights.size(), " weights for ", part.count,
+                     " blocks; give one for each");
+    const auto is_none = [](double weight) { return !(weight >= 0) || std::isinf(weight); };
+    const auto bad = std::ranges::find_if(weights, is_none);
+    if (bad != weights.end())
+      return invalid("the weight of block ", bad - weights.begin(), " is ", std::to_string(*bad),
+                     "; give finite weights that are not negative");
+    return detail::unless_out_of_memory(
+        [&] {
+          const auto ranks = static_cast<std::size_t>(channel_.size());
+          counts_ = Array<std::uint64_t>(ledger_, ranks);
+          shares_ = Array<std::uint64_t>(ledger_, ranks);
+          holders_ = Array<schedule::RankLoad>(ledger_, static_cast<std::size_t>(after_));
+          bounds_ = Array<std::int64_t>(ledger_, ranks + 1);
+        },
+        "no memory for 40 bytes per rank; nothing has moved");
+  }
+
+  void gather(const std::uint64_t& own, Array<std::uint64_t>& all) const {
+    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&own, 1)),
+                           std::as_writable_bytes(std::span(all.data(), all.size())));
+  }
+
+  /// All ranks know the same.
+  void require_room() const {
+    const schedule::LoadSum room = schedule::sum_of(holders_);
+    if (total_ <= room.slots) return;
+    const auto slots_of_all = std::span(shares_.data(), shares_.size());
+    std::uint64_t slots = 0;
+    std::size_t enough = 0;
+    while (enough < slots_of_all.size() && slots < total_) slots += slots_of_all[enough++];
+    const auto ranks = static_cast<std::uint64_t>(after_);
+    std::string text = joined("the ", total_, " blocks do not fit into the ", room.slots,
+                              " slots of the first ", after_, " ranks; ");
+    if (slots >= total_) text += joined("make ", enough, " ranks active, or ");
+    throw Error(ErrorCode::infeasible,
+                text + joined("give each of these ranks ", (total_ + ranks - 1) / ranks,
+                              " slots; nothing has moved"));
+  }
+
+  /// The number of this rank's first block among all.
+  [[nodiscard]] std::uint64_t first_number() const {
+    return std::accumulate(counts_.begin(), counts_.begin() + channel_.rank(), std::uint64_t{0});
+  }
+
+  /// Collective.
+  void share_by_weight(std::span<const double> weights) {
+    const std::array<double, 1> own{std::accumulate(weights.begin(), weights.end(), 0.0)};
+    std::array<double, 1> all = own, below{};
+    mpi::sum(channel_, std::span<double>(all));
+    mpi::sum_of_lower(channel_, own, below);
+    if (std::isinf(all[0]))
+      throw Error(ErrorCode::invalid_argument,
+                  "the sum of all weights is infinite; give smaller ones");
+    if (all[0] == 0) return;
+    // Blocks of this rank in each share, then in all shares below.
+    std::ranges::fill(shares_, std::uint64_t{0});
+    for (const double weight : weights) {
+      ++shares_[schedule::share_of(below[0], weight, all[0], holders_.size())];
+      below[0] += weight;
+    }
+    mpi::sum(channel_, std::span(shares_.data(), shares_.size()));
+    std::partial_sum(shares_.begin(), shares_.end(), bounds_.begin() + 1);
+    schedule::fit_bounds(holders_, std::span(bounds_.data(), bounds_.size()));
+  }
+
+  const mpi::Channel channel_;
+  Ledger ledger_;
+  std::uint64_t count_;
+  int after_;
+  std::uint64_t total_ = 0;
+  bool keeps_order_ = false;
+  Array<std::uint64_t> counts_;        ///< of all ranks
+  Array<std::uint64_t> shares_;        ///< likewise, when their slots are known to holders_
+  Array<schedule::RankLoad> holders_;  ///< slots of the ranks that are active afterwards
+  Array<std::int64_t> bounds_;
+  Array<int> ranks_;
+};
+
+}  // namespace
+
+ResizeResult resize(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                    int active_before, int active_after, const ResizeOptions& options) {
+  const detail::MemoryReserve reserve;
+  const OwnPart part = part_of(storage, count);
+  Resizing resizing(communicator, part, active_before, active_after, options);
+  Plan plan =
+      resizing.keeps_order()
+          ? operations::plan_objects(communicator, storage, count, {.bounds = resizing.bounds()},
+                                     options.migration)
+          : plan_to_ranks(communicator, storage, count, resizing.ranks(), options.migration);
+  if (resizing.leaves() && options.released) {
+    plan::State& state = plan::Access::state_of(plan);
+    state.released = options.released;
+    state.frame->callbacks.protect(state.released, "ResizeOptions::released");
+  }
+  return resizing.result(execute(plan, storage));
+}
+
+ResizeResult resize(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
+                    int active_before, int active_after, const ResizeOptions& options) {
+  const detail::MemoryReserve reserve;
+  Resizing resizing(communicator, part_of(storage, count), active_before, active_after, options);
+  return resizing.result(
+      migrate(communicator, storage, count, resizing.ranks(), options.migration));
+}
+
+void give_back(void* rows, std::size_t row_bytes, std::uint64_t first,
+               std::uint64_t count) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(rows) + first * row_bytes;
+  const std::uintptr_t begin = (start + page - 1) / page * page;
+  const std::uintptr_t end = (start + count * row_bytes) / page * page;
+  // The answer changes nothing: what the system does not take stays.
+  if (begin < end)
+    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+}
+
+}  // namespace valet
