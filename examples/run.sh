@@ -53,6 +53,10 @@ fi
 if [[ "$name" == species ]]; then
   ranks=4
 fi
+# Two ranks start two more.
+if [[ "$name" == resize ]]; then
+  ranks=2
+fi
 # Four producers and three consumers.
 if [[ "$name" == block_cyclic ]]; then
   ranks=7

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The snippet in C of the page about another number of ranks. */
+/* The snippets in C of the page about another number of ranks. */
 
 #include "reference_c.h"
 
@@ -14,4 +14,9 @@ void restarted(MPI_Comm comm, const char* path, const Valet_Storage* particles, 
   Valet_Junction_open(comm, path, NULL, &file);
   Valet_Junction_get_blocks(file, particles, NULL);
   Valet_Junction_close(file);
+}
+
+uint64_t resized(MPI_Comm comm, const Valet_Storage* particles, uint64_t count) {
+  Valet_Resize(comm, particles, &count, 2, 1, VALET_BALANCE_COUNT, NULL, NULL, NULL, NULL, NULL);
+  return count;
 }

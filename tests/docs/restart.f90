@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
-! The snippet in Fortran of the page about another number of ranks.
+! The snippets in Fortran of the page about another number of ranks.
 
 subroutine restart(comm, particles, count) bind(C, name='fortran_restarted')
   use, intrinsic :: iso_c_binding
@@ -22,4 +22,18 @@ subroutine restart(comm, particles, count) bind(C, name='fortran_restarted')
   code = Valet_Junction_open(comm, path, junction=file)
   code = Valet_Junction_get_blocks(file, particles)
   code = Valet_Junction_close(file)
+end subroutine
+
+subroutine resize(comm, particles, count) bind(C, name='fortran_resized')
+  use, intrinsic :: iso_c_binding
+  use valet
+  implicit none
+  integer(c_int), value :: comm
+  type(c_ptr), value :: particles
+  integer(c_int64_t), intent(inout) :: count
+  integer(c_int) :: code
+
+  code = Valet_Resize(comm, particles, count, 2, 1, VALET_BALANCE_COUNT, &
+    released=c_null_funptr, data=c_null_ptr)
+  if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
 end subroutine

@@ -10,6 +10,7 @@
 
 #ifdef VALET_DOCS_IN_FORTRAN
 extern "C" void fortran_restarted(int comm, const Valet_Storage* particles, std::int64_t count);
+extern "C" void fortran_resized(int comm, const Valet_Storage* particles, std::int64_t* count);
 #endif
 
 namespace {
@@ -64,6 +65,30 @@ TEST(Restart, GoesOnInAnotherLayout) {
                 static_cast<double>(i * 50 + rank() + j * size()));
 }
 
+TEST(Restart, GoesOnInTheRunningJob) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int ranks = size();
+  std::vector<std::array<double, 3>> positions(100);
+  std::uint64_t count = rank() < 2 ? 50 : 0;
+  for (std::uint64_t k = 0; k < count; ++k)
+    positions[k][1] = static_cast<double>(50 * static_cast<std::uint64_t>(rank()) + k);
+  const valet::BlockStorage particles{valet::field(positions, 1, "position")};
+  valet::ResizeResult now =
+      valet::resize(comm, particles, count, 2, 4);  // 2 ranks had them, 4 have them
+  now = valet::resize(comm, particles, now.count, 4, 1);
+  if (!now.is_active) std::puts("this rank is empty and may leave");
+  EXPECT_EQ(now.count, rank() < 1 ? 100U : 0U);
+
+  valet::ResizeOptions options;
+  options.balance = valet::ResizeBalance::numbering;
+  options.released = [&](std::uint64_t first, std::uint64_t slots) {
+    valet::give_back(positions.data(), sizeof positions[0], first, slots);
+  };
+  now = valet::resize(comm, particles, now.count, 1, ranks, options);
+  const std::uint64_t share = 100 / static_cast<std::uint64_t>(ranks);
+  EXPECT_LE(now.count - share, 1U);
+}
+
 /// Particles that are numbers, of which each rank gets its own back.
 class RestartInOtherLanguages : public testing::Test {
  protected:
@@ -87,7 +112,25 @@ TEST_F(RestartInOtherLanguages, InC) {
   restarted(MPI_COMM_WORLD, where_.path().c_str(), particles_, values_.size());
 }
 
+TEST_F(RestartInOtherLanguages, ResizedInC) {
+  const std::vector<double> before = values_;
+  const std::uint64_t count = rank() < 2 ? 5 : 0;
+  EXPECT_EQ(resized(MPI_COMM_WORLD, particles_, count), rank() == 0 ? 10U : 0U);
+  if (rank() == 0)
+    for (std::size_t k = 0; k < 10; ++k)
+      EXPECT_EQ(values_[k], static_cast<double>(k < 5 ? k : k + 5));
+  values_ = before;
+}
+
 #ifdef VALET_DOCS_IN_FORTRAN
+TEST_F(RestartInOtherLanguages, ResizedInFortran) {
+  const std::vector<double> before = values_;
+  std::int64_t count = rank() < 2 ? 5 : 0;
+  fortran_resized(MPI_Comm_c2f(MPI_COMM_WORLD), particles_, &count);
+  EXPECT_EQ(count, rank() == 0 ? 10 : 0);
+  values_ = before;
+}
+
 TEST_F(RestartInOtherLanguages, InFortran) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(where_.folder());

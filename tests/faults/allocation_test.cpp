@@ -227,6 +227,24 @@ TEST(RefusedAllocation, EndsARepairOnAllRanks) {
   }
 }
 
+TEST(RefusedAllocation, EndsAResizeOnAllRanks) {
+  for (const ResizeBalance balance : {ResizeBalance::count, ResizeBalance::numbering}) {
+    std::vector<std::uint64_t> ids(9'000), start(9'000);
+    for (std::size_t k = 0; k < ids.size(); ++k)
+      start[k] = 9'000 * static_cast<std::uint64_t>(rank()) + k;
+    const std::uint64_t count = rank() < 2 ? 4'000 : 0;
+    ResizeResult result;
+    const Case tested{[&](MPI_Comm communicator) {
+                        ResizeOptions options{.balance = balance};
+                        options.released = [](std::uint64_t, std::uint64_t) {};
+                        result = resize(communicator, {field(ids)}, count, 2, 1, options);
+                      },
+                      [&] { ids = start; }, [&] { return ids == start; },
+                      [&] { return result.count == (rank() == 0 ? 8'000U : 0U); }};
+    survives_all(tested, balance == ResizeBalance::count ? "resize by count" : "by numbering");
+  }
+}
+
 class Segments {
  public:
   explicit Segments(std::uint64_t each) : each_(each), data_(each * ranks()) {}
