@@ -82,6 +82,12 @@ function(valet_add_test)
     target_sources(${target} PRIVATE ${files})
   else()
     valet_add_test_program(${target})
+    if(VALET_ONLY_MPI_TESTS)
+      set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+  endif()
+  if(arg_RANKS AND NOT arg_LABELS)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL OFF)
   endif()
   valet_register_test()
 endfunction()
@@ -114,10 +120,10 @@ function(valet_add_test_program target)
   # For clang the list {1, 8} of sizes is one of ints whose sign changes; GCC leaves that out of
   # -Wconversion in C++. What we install is checked for it.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>")
-  # The library keeps its own level. Where it is quick to build, so are these: sanitizers take twice as long to
-  # compile with -O1, and undefined behaviour is looked for in the library.
+  # The library keeps its own level. Sanitizers and clang take twice as long to compile with -O1, and undefined
+  # behaviour is looked for in the library.
   valet_quick_options(options)
-  if(VALET_QUICK_BUILD)
+  if(VALET_QUICK_BUILD AND (VALET_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
     set(options "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0$<$<BOOL:${VALET_SANITIZE}>:;-fno-sanitize=undefined>>")
   endif()
   target_compile_options(${target} PRIVATE "${options}")

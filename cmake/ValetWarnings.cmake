@@ -47,7 +47,7 @@ endfunction()
 
 # valet_precompile_headers(<target> [ALWAYS] <header>...): with VALET_QUICK_BUILD or ALWAYS, parses these
 # headers and those of the standard library that most sources include only once, which takes a quarter off the time
-# to build the library. A source that misses an include still compiles, so the release build is without.
+# to build the library. A source that misses an include still compiles, so tests/run.sh --long is without.
 function(valet_precompile_headers target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "ALWAYS" "" "")
   if((VALET_QUICK_BUILD OR arg_ALWAYS) AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

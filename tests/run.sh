@@ -111,7 +111,10 @@ print_part_times() {
 trap print_part_times EXIT
 
 build() { # <preset>
-  cmake --preset "$1" -DVALET_WARNINGS_AS_ERRORS=$warnings_as_errors
+  local quick=ON
+  # Each source alone shows whether it includes what it needs.
+  if $long && [[ "$1" == release ]]; then quick=OFF; fi
+  cmake --preset "$1" -DVALET_WARNINGS_AS_ERRORS=$warnings_as_errors -DVALET_QUICK_BUILD=$quick
   cmake --build --preset "$1" --parallel "$jobs"
 }
 

@@ -74,7 +74,7 @@ Options random_options(std::mt19937_64& random) {
 }
 
 TEST(CyclicExchange, RandomMapsEndAsWithStream) {
-  constexpr std::uint64_t maps = 250;
+  const std::uint64_t maps = cases_wanted(250);
   // The channel of the communicator belongs to it, not to the first plan.
   FilledMap first(ring_map(size(), 1, 1, 0), rank(), Shape::dense);
   static_cast<void>(first.plan(MPI_COMM_WORLD, Form::to_ranks, {}));

@@ -81,7 +81,7 @@ TEST(Determinism, DelaysReachTheCallsOfTheLibrary) {
 }
 
 TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
-  constexpr std::uint64_t maps = 12;
+  const std::uint64_t maps = cases_wanted(12);
   for (std::uint64_t k = 0; k < maps; ++k) {
     std::mt19937_64 random(seed() + k);
     const GlobalMap map = random_map(random, size(), 60, static_cast<Tightness>(k % 3), false);

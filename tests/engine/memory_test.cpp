@@ -70,7 +70,7 @@ class LedgerAgainstProcess : public testing::Test {
 };
 
 TEST_F(LedgerAgainstProcess, ForRandomMapsOfAllShapes) {
-  constexpr std::uint64_t maps = 200;
+  const std::uint64_t maps = cases_wanted(200);
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     std::mt19937_64 random(seed() + k);
@@ -107,7 +107,7 @@ TEST_F(LedgerAgainstProcess, ForDirectWithinItsBudget) {
 }
 
 TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
-  constexpr std::uint64_t maps = 24;
+  const std::uint64_t maps = cases_wanted(24);
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     std::mt19937_64 random(seed() + k);

@@ -59,7 +59,7 @@ Report carried_out(const GlobalMap& map, const Options& options, std::size_t blo
 }
 
 TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
-  constexpr std::uint64_t maps = 15;
+  const std::uint64_t maps = cases_wanted(15);
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const GlobalMap map = random_map(random, size(), 25, static_cast<Tightness>(k % 3), false);
@@ -78,7 +78,7 @@ TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
 }
 
 TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
-  constexpr std::uint64_t maps = 15;
+  const std::uint64_t maps = cases_wanted(15);
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const GlobalMap map = random_map(random, size(), 30, static_cast<Tightness>(k % 3), false);

@@ -216,10 +216,14 @@ elseif(FLAVOUR STREQUAL "static")
   # Not optimised: it is the package that is tested, and this compiles everything once more.
   set(CONFIGURATION Debug)
   set(static_prefix "${WORK_DIR}/static/prefix")
+  set(archive "${WORK_DIR}/static/valet.tar.gz")
   file(REMOVE_RECURSE "${WORK_DIR}/static")
+  file(MAKE_DIRECTORY "${WORK_DIR}/static")
+  run("Packing the source" "${CMAKE_COMMAND}" -E chdir "${SOURCE_DIR}" "${CMAKE_COMMAND}" -E tar czf
+      "${archive}" CMakeLists.txt LICENSE adapters cmake src)
   set(targets --target all install)
-  build_project("a static Valet in a project in C" "${TEST_DIR}/c_project" "${WORK_DIR}/static/part"
-                "" "-DVALET_SOURCE_DIR=${SOURCE_DIR}" "-DCMAKE_INSTALL_PREFIX=${static_prefix}"
+  build_project("a static Valet in a project in C that fetches it" "${TEST_DIR}/c_project"
+                "${WORK_DIR}/static/part" "" "-DVALET_ARCHIVE=${archive}" "-DCMAKE_INSTALL_PREFIX=${static_prefix}"
                 -DVALET_INSTALL=ON -DVALET_KOKKOS=${WITH_KOKKOS} -DVALET_ZOLTAN=${WITH_ZOLTAN}
                 -DVALET_QUICK_BUILD=ON)
   set(targets "")
@@ -232,19 +236,6 @@ elseif(FLAVOUR STREQUAL "static")
                   "${static_prefix}")
     run_program("${WORK_DIR}/static/c_project/application" "${sentence}")
   endif()
-
-elseif(FLAVOUR STREQUAL "fetched")
-  # Not optimised, and the core alone, as in "static".
-  set(CONFIGURATION Debug)
-  set(archive "${WORK_DIR}/fetched/valet.tar.gz")
-  file(REMOVE_RECURSE "${WORK_DIR}/fetched")
-  file(MAKE_DIRECTORY "${WORK_DIR}/fetched")
-  run("Packing the source" "${CMAKE_COMMAND}" -E chdir "${SOURCE_DIR}" "${CMAKE_COMMAND}" -E tar czf
-      "${archive}" CMakeLists.txt LICENSE adapters cmake src)
-  build_project("a project that fetches Valet" "${TEST_DIR}/fetching" "${WORK_DIR}/fetched/build" ""
-                "-DVALET_ARCHIVE=${archive}" -DVALET_KOKKOS=OFF -DVALET_ZOLTAN=OFF
-                -DVALET_FORTRAN=OFF -DVALET_QUICK_BUILD=ON)
-  run_consumer("${WORK_DIR}/fetched/build/application")
 
 elseif(FLAVOUR STREQUAL "pkgconfig")
   if(NOT PKG_CONFIG)

@@ -6,6 +6,7 @@
 #include "pages/page_segments.hpp"
 
 #include "pages/page_sizes.hpp"
+#include "seed.hpp"
 #include "testing.hpp"
 
 namespace valet::pages {
@@ -67,7 +68,7 @@ void expect_streams(std::uint64_t seed) {
 }
 
 TEST(PageSegments, KeepEveryByteInOrderWhereverTheyBegin) {
-  constexpr std::uint64_t first = 20260101, cases = 20'000;
+  const std::uint64_t first = 20260101, cases = cases_wanted(20'000);
   for (std::uint64_t k = 0; k < cases; ++k) {
     SCOPED_TRACE("seed " + std::to_string(first + k));
     expect_streams(first + k);
@@ -77,7 +78,7 @@ TEST(PageSegments, KeepEveryByteInOrderWhereverTheyBegin) {
 
 // What a pass has brought into pages, the pass backwards brings to where it was.
 TEST(PageSegments, GoBackTheWayTheyCame) {
-  constexpr std::uint64_t first = 20260201, cases = 20'000;
+  const std::uint64_t first = 20260201, cases = cases_wanted(20'000);
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](std::uint64_t least, std::uint64_t most) {

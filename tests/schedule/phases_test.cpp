@@ -2,6 +2,7 @@
 
 #include "instances.hpp"
 #include "schedule/relaxation.hpp"
+#include "seed.hpp"
 #include "testing.hpp"
 #include "tools/schedules.hpp"
 
@@ -17,7 +18,7 @@ PhaseCounts count(const Instance& instance, const PhasedOptions& options) {
 }
 
 TEST(Phases, EverythingArrivesWithinTheMemoryOfEveryPhase) {
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::cases_wanted(1500); ++seed) {
     std::mt19937_64 random(seed);
     const Instance instance = test::random_instance(random, 9, 25);
     for (const Heuristic heuristic : all_heuristics())
@@ -38,8 +39,9 @@ TEST(Phases, EverythingArrivesWithinTheMemoryOfEveryPhase) {
 }
 
 TEST(Phases, NeverExceedTheTrueBoundWithParkingAtEveryPhase) {
+  const std::uint64_t instances = test::cases_wanted(20000);
   std::uint64_t most = 0;
-  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+  for (std::uint64_t seed = 0; seed < instances; ++seed) {
     std::mt19937_64 random(seed);
     const Instance instance = test::random_instance(random, 10, seed % 2 == 0 ? 3 : 40);
     const PhaseBounds bounds = phase_bounds(instance.matrix.volume(), instance.all_free());
@@ -55,13 +57,12 @@ TEST(Phases, NeverExceedTheTrueBoundWithParkingAtEveryPhase) {
     }
   }
   std::printf(
-      "20000 instances (seeds 0 to 19999), 5 heuristics: all within ceil(2T/M)+1; most "
-      "phases %llu\n",
-      static_cast<unsigned long long>(most));
+      "%llu instances (seeds from 0 on), 5 heuristics: all within ceil(2T/M)+1; most phases %llu\n",
+      static_cast<unsigned long long>(instances), static_cast<unsigned long long>(most));
 }
 
 TEST(Phases, NeverGetStuckWithoutParkingWhereEveryRankEndsWithAFreeSlot) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+  for (std::uint64_t seed = 0; seed < test::cases_wanted(2000); ++seed) {
     std::mt19937_64 random(seed);
     Instance instance = test::random_instance(random, 9, 25);
     for (std::uint64_t& slots : instance.free) ++slots;

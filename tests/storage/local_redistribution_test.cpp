@@ -63,7 +63,7 @@ struct Memory {
   BlockStorage storage = blocks.storage();
 };
 
-constexpr std::uint64_t maps = 3000;
+const std::uint64_t maps = cases_wanted(3000);
 
 Transmutation random_map_of_slots(std::mt19937_64& random) {
   return random_transmutation(random, std::uniform_int_distribution<std::uint64_t>(1, 200)(random));

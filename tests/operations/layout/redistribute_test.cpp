@@ -30,7 +30,7 @@ void expect_moved(const GridLayout& from, const GridLayout& to, std::size_t elem
 }
 
 TEST(Redistribute, DeliversEveryElementBetweenRandomLayouts) {
-  const std::uint64_t cases = cases_wanted(size() > 2 ? 60 : 30);
+  const std::uint64_t cases = cases_wanted(40);
   for (std::uint64_t k = 0; k < cases; ++k) {
     SCOPED_TRACE(seed_note(seed() + k));
     std::mt19937_64 random(seed() + k);
@@ -57,9 +57,9 @@ TEST(Redistribute, DeliversEveryElementBetweenRandomLayouts) {
 TEST(Redistribute, MovesAMatrixInManyChunks) {
   const int ranks = size();
   for (const bool share_memory : {true, false}) {
-    const GridLayout from{BlockCyclic({700, 500}, {64, 64}, {ranks, 1})};
-    const GridLayout to{BlockCyclic({700, 500}, {30, 50}, {1, ranks})};
-    for (const std::size_t budget : {std::size_t{20} << 10, std::size_t{1} << 20}) {
+    const GridLayout from{BlockCyclic({350, 250}, {32, 32}, {ranks, 1})};
+    const GridLayout to{BlockCyclic({350, 250}, {15, 25}, {1, ranks})};
+    for (const std::size_t budget : {std::size_t{20} << 10, std::size_t{256} << 10}) {
       Part source(from, 8, IndexOrder::column_major), target(to, 8, IndexOrder::column_major, 3);
       expect_moved(from, to, 8, source, target,
                    {.budget_bytes = budget, .share_memory = share_memory});

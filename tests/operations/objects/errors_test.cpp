@@ -95,7 +95,7 @@ TEST_P(ThrowingFunction, EndsTheCallOnAllRanksWithoutLosingAnother) {
   options.budget_bytes = budget;
   options.phased.parking = 2;
   const auto all = static_cast<long long>(cells.moves().size());
-  for (int n = 0;; ++n) {
+  for (int n = 0;; n += 1 + n / 8) {  // all of the first ones, then fewer
     cells.fill();
     int left = n;
     cells.on_call = [&](const char* called) {

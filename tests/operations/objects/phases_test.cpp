@@ -100,7 +100,7 @@ void for_all_ways(std::uint64_t number, const std::vector<int>& parkings, Check&
 TEST(ObjectPhases, AreThoseOfBlocksInMemoryOfTheApplication) {
   const auto me = static_cast<std::size_t>(rank());
   std::uint64_t min_max = 0, min_max_of_blocks = 0;
-  for (std::uint64_t k = 0; k < 25 && all_ranks(!HasFailure()); ++k) {
+  for (std::uint64_t k = 0; k < cases_wanted(25) && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const Flows flows = random_flows(random);
     std::vector<std::uint64_t> free = schedule::least_free(flows.matrix, 0);
@@ -128,7 +128,7 @@ TEST(ObjectPhases, AreThoseOfBlocksInMemoryOfTheApplication) {
 
 TEST(ObjectPhases, AreThoseOfBlocksInScratch) {
   const auto me = static_cast<std::uint32_t>(rank());
-  for (std::uint64_t k = 0; k < 15 && all_ranks(!HasFailure()); ++k) {
+  for (std::uint64_t k = 0; k < cases_wanted(15) && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const Flows flows = random_flows(random);
     std::vector<std::uint64_t> room(static_cast<std::size_t>(size()));
@@ -159,7 +159,7 @@ TEST(ObjectPhases, AreThoseOfBlocksWhereTheseWaitOnAThird) {
   if (size() < 3) GTEST_SKIP() << "there is no third rank";
   const auto me = static_cast<std::size_t>(rank());
   const auto ranks = static_cast<std::uint64_t>(size());
-  for (std::uint64_t k = 0; k < 12 && all_ranks(!HasFailure()); ++k) {
+  for (std::uint64_t k = 0; k < cases_wanted(12) && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const std::uint64_t count = pick(random, 1, 12);
     const Flows flows = flows_of([&](int from, int to) { return from + to == 1 ? count : 0; });
@@ -194,7 +194,7 @@ bool has_room_for(const schedule::CyclicSchedule& actions, const TransferMatrix&
 TEST(ObjectPhases, AndMessagesAreThoseOfTheCyclesAndShiftsOfBlocks) {
   const std::vector<std::uint64_t> free(static_cast<std::size_t>(size()), schedule::most_blocks);
   int compared = 0;
-  for (std::uint64_t k = 0; k < 100 && all_ranks(!HasFailure()); ++k) {
+  for (std::uint64_t k = 0; k < cases_wanted(100) && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
     const Flows flows = random_flows(random);
     for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated}) {
