@@ -328,7 +328,7 @@ TEST(ResizeErrors, KeepsAllBlocksWhereTheCallbackThrows) {
                                           size(), 1, options));
                }),
                ErrorCode::callback_failed,
-               {odd_name(), "ResizeOptions::released", "no more", "every block is where it"});
+               {"rank 1: ResizeOptions::released", "no more", "every block is where it"});
   const std::uint64_t count = rank() == 0 ? 7 : 0;
   EXPECT_EQ(lost_or_doubled(blocks.ids(count), count, 7), 0);
 }

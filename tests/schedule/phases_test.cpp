@@ -18,7 +18,7 @@ PhaseCounts count(const Instance& instance, const PhasedOptions& options) {
 }
 
 TEST(Phases, EverythingArrivesWithinTheMemoryOfEveryPhase) {
-  for (std::uint64_t seed = 0; seed < test::cases_wanted(1500); ++seed) {
+  for (std::uint64_t seed = 0; seed < valet::test::cases_wanted(1500); ++seed) {
     std::mt19937_64 random(seed);
     const Instance instance = test::random_instance(random, 9, 25);
     for (const Heuristic heuristic : all_heuristics())
@@ -39,7 +39,7 @@ TEST(Phases, EverythingArrivesWithinTheMemoryOfEveryPhase) {
 }
 
 TEST(Phases, NeverExceedTheTrueBoundWithParkingAtEveryPhase) {
-  const std::uint64_t instances = test::cases_wanted(20000);
+  const std::uint64_t instances = valet::test::cases_wanted(20000);
   std::uint64_t most = 0;
   for (std::uint64_t seed = 0; seed < instances; ++seed) {
     std::mt19937_64 random(seed);
@@ -62,7 +62,7 @@ TEST(Phases, NeverExceedTheTrueBoundWithParkingAtEveryPhase) {
 }
 
 TEST(Phases, NeverGetStuckWithoutParkingWhereEveryRankEndsWithAFreeSlot) {
-  for (std::uint64_t seed = 0; seed < test::cases_wanted(2000); ++seed) {
+  for (std::uint64_t seed = 0; seed < valet::test::cases_wanted(2000); ++seed) {
     std::mt19937_64 random(seed);
     Instance instance = test::random_instance(random, 9, 25);
     for (std::uint64_t& slots : instance.free) ++slots;

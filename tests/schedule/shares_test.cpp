@@ -11,7 +11,7 @@ namespace valet::schedule {
 namespace {
 
 using Counts = std::vector<std::uint64_t>;
-using test::seed;
+using valet::test::seed;
 
 /// Ranks with blocks, of which the first ones are to hold them all.
 struct Case {
