@@ -44,6 +44,7 @@ uint64_t grown_rows(MPI_Comm comm, double** values, uint64_t** offsets, uint64_t
 /* restart.c */
 void restarted(MPI_Comm comm, const char* path, const Valet_Storage* particles, uint64_t count);
 uint64_t resized(MPI_Comm comm, const Valet_Storage* particles, uint64_t count);
+uint64_t resized_lists(MPI_Comm comm, const Valet_Ragged_storage* lists, uint64_t count);
 /* junction.c */
 typedef struct Room {
   double* values;

@@ -20,3 +20,8 @@ uint64_t resized(MPI_Comm comm, const Valet_Storage* particles, uint64_t count) 
   Valet_Resize(comm, particles, &count, 2, 1, VALET_BALANCE_COUNT, NULL, NULL, NULL, NULL, NULL);
   return count;
 }
+
+uint64_t resized_lists(MPI_Comm comm, const Valet_Ragged_storage* lists, uint64_t count) {
+  Valet_Ragged_resize(comm, lists, &count, 2, 1, VALET_BALANCE_COUNT, NULL, NULL, NULL);
+  return count;
+}

@@ -37,3 +37,17 @@ subroutine resize(comm, particles, count) bind(C, name='fortran_resized')
     released=c_null_funptr, data=c_null_ptr)
   if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
 end subroutine
+
+subroutine resize_lists(comm, lists, count) bind(C, name='fortran_resized_lists')
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_ragged
+  implicit none
+  integer(c_int), value :: comm
+  type(c_ptr), value :: lists
+  integer(c_int64_t), intent(inout) :: count
+  integer(c_int) :: code
+
+  code = Valet_Ragged_resize(comm, lists, count, 2, 1, VALET_BALANCE_COUNT)
+  if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
+end subroutine

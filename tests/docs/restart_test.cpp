@@ -10,6 +10,8 @@
 
 #ifdef VALET_DOCS_IN_FORTRAN
 extern "C" void fortran_restarted(int comm, const Valet_Storage* particles, std::int64_t count);
+extern "C" void fortran_resized_lists(int comm, const Valet_Ragged_storage* lists,
+                                      std::int64_t* count);
 extern "C" void fortran_resized(int comm, const Valet_Storage* particles, std::int64_t* count);
 #endif
 
@@ -122,7 +124,45 @@ TEST_F(RestartInOtherLanguages, ResizedInC) {
   values_ = before;
 }
 
+/// Lists of one, two, ... bytes; all of them end on the first rank.
+template <class Resize>
+void resize_lists(Resize&& resize) {
+  std::vector<std::uint8_t> bytes(100, 0);
+  std::vector<std::uint64_t> lengths(10, 0);
+  const std::uint64_t count = rank() < 2 ? 4 : 0;
+  std::size_t end = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    lengths[k] = k + 1;
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(end), k + 1,
+                static_cast<std::uint8_t>(10 * rank() + static_cast<int>(k)));
+    end += k + 1;
+  }
+  Valet_Ragged_storage* const lists = Valet_Ragged_storage_create();
+  Valet_Ragged_storage_add_field(lists, bytes.data(), bytes.size(), lengths.data(), lengths.size(),
+                                 1, "list");
+  EXPECT_EQ(resize(lists, count), rank() == 0 ? 8U : 0U);
+  if (rank() == 0) {
+    EXPECT_EQ(lengths[7], 4U);
+    EXPECT_EQ(bytes[19], 13) << "the last list of rank 1";
+  }
+  Valet_Ragged_storage_free(lists);
+}
+
+TEST(RestartInC, ResizesLists) {
+  resize_lists([](Valet_Ragged_storage* lists, std::uint64_t count) {
+    return resized_lists(MPI_COMM_WORLD, lists, count);
+  });
+}
+
 #ifdef VALET_DOCS_IN_FORTRAN
+TEST(RestartInFortran, ResizesLists) {
+  resize_lists([](Valet_Ragged_storage* lists, std::uint64_t count) {
+    auto now = static_cast<std::int64_t>(count);
+    fortran_resized_lists(MPI_Comm_c2f(MPI_COMM_WORLD), lists, &now);
+    return static_cast<std::uint64_t>(now);
+  });
+}
+
 TEST_F(RestartInOtherLanguages, ResizedInFortran) {
   const std::vector<double> before = values_;
   std::int64_t count = rank() < 2 ? 5 : 0;

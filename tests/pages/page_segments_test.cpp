@@ -68,7 +68,7 @@ void expect_streams(std::uint64_t seed) {
 }
 
 TEST(PageSegments, KeepEveryByteInOrderWhereverTheyBegin) {
-  const std::uint64_t first = 20260101, cases = cases_wanted(20'000);
+  const std::uint64_t first = 20260101, cases = test::cases_wanted(20'000);
   for (std::uint64_t k = 0; k < cases; ++k) {
     SCOPED_TRACE("seed " + std::to_string(first + k));
     expect_streams(first + k);
@@ -78,7 +78,7 @@ TEST(PageSegments, KeepEveryByteInOrderWhereverTheyBegin) {
 
 // What a pass has brought into pages, the pass backwards brings to where it was.
 TEST(PageSegments, GoBackTheWayTheyCame) {
-  const std::uint64_t first = 20260201, cases = cases_wanted(20'000);
+  const std::uint64_t first = 20260201, cases = test::cases_wanted(20'000);
   for (std::uint64_t seed = first; seed < first + cases; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](std::uint64_t least, std::uint64_t most) {

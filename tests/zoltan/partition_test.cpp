@@ -259,4 +259,18 @@ TEST(Partition, SeveralPartsOnARank) {
   expect_sound(mesh);
 }
 
+// A job that grows and shrinks: ranks without a part get nothing.
+TEST(Partition, GoesToTheRanksThatHaveParts) {
+  Mesh mesh;
+  for (const int active : {1, size(), (size() + 1) / 2}) {
+    RebalancerOptions options;
+    options.parameters = {{"NUM_LOCAL_PARTS", rank() < active ? "1" : "0"}};
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    rebalancer.coordinates(array_columns(mesh.place.data(), vertices, 2));
+    mesh.count = rebalancer.migrate(rebalancer.partition(mesh.count), mesh.storage()).count;
+    EXPECT_TRUE(all_ranks((mesh.count > 0) == (rank() < active))) << active << " ranks";
+    expect_sound(mesh);
+  }
+}
+
 }  // namespace

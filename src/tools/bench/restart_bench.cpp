@@ -3,7 +3,9 @@
 #include <valet/junction.hpp>
 
 #include <array>
+#include <fcntl.h>
 #include <filesystem>
+#include <unistd.h>
 
 namespace valet::bench {
 namespace {
@@ -82,11 +84,13 @@ class RestartBenchmark final : public Benchmark {
             "and in another one, and particles in four arrays, beside plain MPI-IO of as many "
             "bytes from one buffer",
             5) {
-    own_options_ = {{"--bytes", &bytes_, "bytes of each rank"},
-                    {"--kind", &kinds_, "what is put (comma-separated)",
-                     one_of({"array", "rows to columns", "particles"})},
-                    {"--folder", &folder_, "where the files are written"},
-                    memory_option()};
+    own_options_ = {
+        {"--bytes", &bytes_, "bytes of each rank"},
+        {"--kind", &kinds_, "what is put (comma-separated)",
+         one_of({"array", "rows to columns", "particles"})},
+        {"--folder", &folder_, "where the files are written"},
+        {"--cold", &is_cold_, "read from the disk, not from what the system keeps of it"},
+        memory_option()};
   }
 
  private:
@@ -103,8 +107,15 @@ class RestartBenchmark final : public Benchmark {
     std::vector<Series> all{
         {"plain write", [&] { return plain_io(plain, buffer.get(), bytes, true); }},
         {"write", [&] { return write(path, state, options); }},
-        {"plain read", [&] { return plain_io(plain, buffer.get(), bytes, false); }},
-        {"read", [&] { return read(path, state, options); }}};
+        {"plain read",
+         [&] {
+           forget(plain);
+           return plain_io(plain, buffer.get(), bytes, false);
+         }},
+        {"read", [&] {
+           forget(path);
+           return read(path, state, options);
+         }}};
     take_turns(all);
     MPI_Barrier(MPI_COMM_WORLD);
     std::error_code ignored;
@@ -126,6 +137,15 @@ class RestartBenchmark final : public Benchmark {
                      {"verified", all[3].verified}});
   }
 
+  /// Lets the system drop what it keeps of a file, which is on the disk, where that is wanted.
+  void forget(const std::string& path) const {
+    if (is_cold_ && world_rank() == 0) {
+      const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+      posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+      close(file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   static Outcome plain_io(const std::string& path, std::byte* buffer, std::size_t bytes,
                           bool writes) {
     if (writes) std::fill(buffer, buffer + bytes, std::byte{1});
@@ -173,6 +193,7 @@ class RestartBenchmark final : public Benchmark {
 
   std::string bytes_ = "64M";
   std::string folder_ = ".";
+  bool is_cold_ = false;
   std::vector<std::string> kinds_{"array", "rows to columns", "particles"};
 };
 
