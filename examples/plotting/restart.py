@@ -26,15 +26,17 @@ def draw_ranks(axis, directory, ranks):
     for way, (label, colour) in WAYS.items():
         times, grown, particles, limit = fullest(directory / f"{way}_{ranks}")
         axis.plot(times, grown, color=colour, linewidth=1.8, label=label)
+        # Above its own line, or where the lines are close to each other, below them all.
         most = max(grown)
-        axis.annotate(f"{most:.0f} MB", (times[grown.index(most)], most), xytext=(2, 4), color=colour,
-                      textcoords="offset points", fontsize=10)
-    axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5, label="the limit in place")
+        place, offset = (times[grown.index(most)], most), 5
+        if way == "in_place":
+            place, offset = (0.55 * times[-1], particles), -16
+        axis.annotate(f"{most:.0f} MB", place, xytext=(0, offset), color=colour, textcoords="offset points")
+    axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5, label="the limit of the run in place")
     axis.axhline(particles, color="black", linestyle=":", linewidth=1.5, label="the particles of the rank")
     axis.set_title(f"{ranks} ranks: {particles:.0f} MB of particles each", fontsize=11)
     axis.set_xlabel("time since the file was opened [ms]")
     axis.set_xlim(left=0)
-    axis.set_ylim(bottom=0)
 
 
 def draw(directory):
@@ -42,8 +44,9 @@ def draw(directory):
     figure, axes = plt.subplots(1, 3, figsize=(14, 5), sharey=True)
     for axis, ranks in zip(axes, (3, 5, 2)):
         draw_ranks(axis, directory, ranks)
-    axes[0].set_ylabel("private data of the fullest rank [MB]")
-    figure.suptitle("Written on 4 ranks, read on others, and ten steps more", fontsize=13)
+    axes[0].set_ylim(0, 1.08 * axes[0].get_ylim()[1])
+    axes[0].set_ylabel("private data since the start, fullest rank [MB]")
+    figure.suptitle("Particles written on 4 ranks, read on 3, 5 and 2; ten time steps follow", fontsize=13)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=4, frameon=False, fontsize=10)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     save(figure, directory / "memory.png")

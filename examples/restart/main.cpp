@@ -82,12 +82,14 @@ class Simulation {
     return cloud_;
   }
 
-  /// From here on the data of this process may grow by the headroom only. Local.
-  void limit() {
-    data_before_ = data_bytes();
+  [[nodiscard]] std::uint64_t array_bytes() const { return cloud_.slots() * cloud_.bytes_each; }
+  /// From here on the data of this process may exceed what it needs anyhow by the headroom only.
+  /// Local.
+  void limit(std::uint64_t needed_bytes) {
+    needed_bytes_ = needed_bytes;
     if (options_.headroom == 0) return;
     limit_bytes_ =
-        static_cast<std::uint64_t>((1 + options_.headroom) * static_cast<double>(data_before_));
+        static_cast<std::uint64_t>((1 + options_.headroom) * static_cast<double>(needed_bytes));
     limit_data(limit_bytes_);
   }
 
@@ -107,7 +109,7 @@ class Simulation {
   }
 
   void write() {
-    limit();
+    limit(data_bytes());
     log_.enter(Phase::migrate, static_cast<int>(moment_.step));
     if (is_packed_) {
       PackedFile(communicator_, MPI_MODE_CREATE | MPI_MODE_WRONLY).write(cloud_, moment_);
@@ -124,9 +126,10 @@ class Simulation {
   /// Reads what was written, and sees that it is the same.
   void go_on() {
     log_.enter(Phase::migrate, 0);
+    const std::uint64_t before = data_bytes();
     const auto room_for = [&](std::uint64_t count) -> auto& {
       make_room(count);
-      limit();
+      limit(before + array_bytes());
       return cloud_;
     };
     if (is_packed_) {
@@ -146,10 +149,10 @@ class Simulation {
 
   void tell() {
     const std::vector<MemorySample> samples = log_.finish();
-    std::uint64_t most[2] = {0, cloud_.slots() * cloud_.bytes_each};
+    std::uint64_t most[2] = {0, array_bytes()};
     for (const MemorySample& sample : samples)
-      if (sample.phase == Phase::migrate && sample.data_bytes > data_before_)
-        most[0] = std::max(most[0], sample.data_bytes - data_before_);
+      if (sample.phase == Phase::migrate && sample.data_bytes > needed_bytes_)
+        most[0] = std::max(most[0], sample.data_bytes - needed_bytes_);
     MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, communicator_);
     struct Row {
       int rank;
@@ -181,7 +184,7 @@ class Simulation {
   valet::GridLayout on_rank_0_{valet::BlockCyclic::block({1}, {1}), {0}};
   particles::Cloud cloud_{0};
   Moment moment_;
-  std::uint64_t data_before_ = 0, limit_bytes_ = 0;
+  std::uint64_t needed_bytes_ = 0, limit_bytes_ = 0;
   MemoryLog log_;
 };
 
