@@ -17,6 +17,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <span>
 
@@ -154,14 +155,11 @@ class Simulation {
       if (sample.phase == Phase::migrate && sample.data_bytes > needed_bytes_)
         most[0] = std::max(most[0], sample.data_bytes - needed_bytes_);
     MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_UINT64_T, MPI_MAX, communicator_);
-    struct Row {
-      int rank;
-      std::uint64_t particle_bytes, limit_bytes;
-    };
-    for (const Row& row :
-         gather(communicator_,
-                std::vector<Row>{{rank_, cloud_.count * cloud_.bytes_each, limit_bytes_}}))
-      output_.file(0) << row.rank << ',' << row.particle_bytes << ',' << row.limit_bytes << '\n';
+    using Row = std::array<std::uint64_t, 3>;
+    const Row own{static_cast<std::uint64_t>(rank_), cloud_.count * cloud_.bytes_each,
+                  limit_bytes_};
+    for (const auto& [rank, particle_bytes, limit_bytes] : gather<Row>(communicator_, {own}))
+      output_.file(0) << rank << ',' << particle_bytes << ',' << limit_bytes << '\n';
     output_.memory(samples);
     output_.close();
     if (rank_ != 0) return;

@@ -35,10 +35,7 @@ struct Particle {
 class PackedFile {
  public:
   /// Collective. @throws example::BadInput on all ranks.
-  PackedFile(MPI_Comm communicator, int mode)
-      : communicator_(communicator),
-        rank_(static_cast<std::size_t>(example::rank_of(communicator))),
-        size_(static_cast<std::size_t>(example::size_of(communicator))) {
+  PackedFile(MPI_Comm communicator, int mode) : communicator_(communicator) {
     if (MPI_File_open(communicator, "state.raw", mode, MPI_INFO_NULL, &file_) != MPI_SUCCESS)
       throw example::BadInput("state.raw cannot be opened; is it missing?");
     MPI_Type_contiguous(sizeof(Particle), MPI_BYTE, &particle_);
@@ -58,21 +55,23 @@ class PackedFile {
     for (std::uint64_t k = 0; k < cloud.count; ++k) cloud.pack(k, &packed[k]);
     std::vector<std::uint64_t> counts(size_);
     MPI_Allgather(&cloud.count, 1, MPI_UINT64_T, counts.data(), 1, MPI_UINT64_T, communicator_);
-    const Head head{size_, moment};
+    Head head{size_, moment};
     if (rank_ == 0) {
-      write_at(0, &head, sizeof head, MPI_BYTE);
-      write_at(sizeof head, counts.data(), size_, MPI_UINT64_T);
+      at(MPI_File_write_at, 0, &head, sizeof head, MPI_BYTE);
+      at(MPI_File_write_at, sizeof head, counts.data(), size_, MPI_UINT64_T);
     }
-    write_at(place_of(size_, places_of(counts)[rank_]), packed.get(), cloud.count, particle_);
+    at(MPI_File_write_at, place_of(size_, places_of(counts)[rank_]), packed.get(), cloud.count,
+       particle_);
   }
 
   /// Collective. @param cloud_for  Makes room for so many particles. @throws As write().
   template <class CloudFor>
   Moment read(CloudFor&& cloud_for) {
     Head head;
-    read_at(0, &head, sizeof head, MPI_BYTE);
+    at(MPI_File_read_at, 0, &head, sizeof head, MPI_BYTE);
+    if (head.ranks == 0) throw example::BadInput("state.raw has no ranks");
     std::vector<std::uint64_t> counts(head.ranks);
-    read_at(sizeof head, counts.data(), head.ranks, MPI_UINT64_T);
+    at(MPI_File_read_at, sizeof head, counts.data(), head.ranks, MPI_UINT64_T);
     const std::vector<std::uint64_t> sections = places_of(counts);
     const auto share = [&](std::size_t r) { return sections.back() * r / size_; };
     particles::Cloud& cloud = cloud_for(share(rank_ + 1) - share(rank_));
@@ -86,7 +85,7 @@ class PackedFile {
     std::vector<int> sent(size_, 0), received(size_, 0);
     mine = 0;
     for (std::size_t q = rank_; q < head.ranks; mine += counts[q], q += size_) {
-      read_at(place_of(head.ranks, sections[q]), &packed[mine], counts[q], particle_);
+      at(MPI_File_read_at, place_of(head.ranks, sections[q]), &packed[mine], counts[q], particle_);
       for (std::size_t r = 0; r < size_; ++r) {
         const auto from = std::max(sections[q], share(r));
         const auto to = std::min(sections[q + 1], share(r + 1));
@@ -129,17 +128,14 @@ class PackedFile {
   static std::uint64_t place_of(std::uint64_t ranks, std::uint64_t particle) {
     return sizeof(Head) + ranks * sizeof(std::uint64_t) + particle * sizeof(Particle);
   }
-  void write_at(std::uint64_t at, const void* from, std::uint64_t count, MPI_Datatype type) {
-    MPI_File_write_at(file_, static_cast<MPI_Offset>(at), from, static_cast<int>(count), type,
-                      MPI_STATUS_IGNORE);
-  }
-  void read_at(std::uint64_t at, void* to, std::uint64_t count, MPI_Datatype type) {
-    MPI_File_read_at(file_, static_cast<MPI_Offset>(at), to, static_cast<int>(count), type,
-                     MPI_STATUS_IGNORE);
+  void at(auto access, std::uint64_t place, void* data, std::uint64_t count, MPI_Datatype type) {
+    access(file_, static_cast<MPI_Offset>(place), data, static_cast<int>(count), type,
+           MPI_STATUS_IGNORE);
   }
 
   MPI_Comm communicator_;
-  std::size_t rank_, size_;
+  std::size_t rank_ = static_cast<std::size_t>(example::rank_of(communicator_));
+  std::size_t size_ = static_cast<std::size_t>(example::size_of(communicator_));
   MPI_File file_ = MPI_FILE_NULL;
   MPI_Datatype particle_ = MPI_DATATYPE_NULL;
 };
