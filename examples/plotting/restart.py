@@ -25,7 +25,7 @@ def fullest(directory):
 def draw_ranks(axis, directory, ranks):
     for way, (label, colour) in WAYS.items():
         times, grown, particles, limit = fullest(directory / f"{way}_{ranks}")
-        axis.plot(times, grown, color=colour, linewidth=1.8, label=label)
+        axis.plot(times, grown, color=colour, linewidth=1.8, drawstyle="steps-post", label=label)
         # Above its own line, or where the lines are close to each other, below them all.
         most = max(grown)
         place, offset = (times[grown.index(most)], most), 5

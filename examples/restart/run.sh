@@ -37,3 +37,4 @@ for ranks in 3 5 2; do
   echo "As expected: the usual way does not fit. Without a limit:"
   run "$ranks" "packed_$ranks" --exchange packed
 done
+rm state.raw  # as large as state.valet, which valet-plan can read
