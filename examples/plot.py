@@ -3,7 +3,7 @@
 """Plots the results of an example, a study or a trace: plot.py WHAT DIRECTORY.
 
 Reads the files in DIRECTORY and writes PNG pictures to the same directory. WHAT is one of
-  amr, block_cyclic, dropin, objects, overlap, particles, species
+  amr, block_cyclic, dropin, objects, overlap, particles, restart, species
                 an example: ./examples/run.sh NAME calls this script
   timeline      a trace: valet-bench exchange --trace DIRECTORY/trace.json, or any Options::trace
   methods, memory
@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 from plotting import (amr, block_cyclic, dropin, exchange_study, layout_index, madre, objects, overlap,
-                      papers, particles, phases, scale, sizes, species, trace_timeline)
+                      papers, particles, phases, restart, scale, sizes, species, trace_timeline)
 
 DRAWINGS = {"amr": amr.draw,
             "block_cyclic": block_cyclic.draw,
@@ -35,6 +35,7 @@ DRAWINGS = {"amr": amr.draw,
             "papers": papers.draw,
             "particles": particles.draw,
             "phases": phases.draw,
+            "restart": restart.draw,
             "scale": scale.draw,
             "sizes": sizes.draw,
             "species": species.draw,

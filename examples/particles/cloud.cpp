@@ -81,6 +81,30 @@ Cloud::Cloud(std::uint64_t slots, double* memory)
       work(memory + 7 * slots, slots),
       mass(memory + 8 * slots, slots) {}
 
+void Cloud::pack(std::uint64_t slot, void* bytes) const {
+  double numbers[bytes_each / sizeof(double)];
+  for (std::size_t d = 0; d < 3; ++d) {
+    numbers[d] = position(slot, d);
+    numbers[3 + d] = velocity(slot, d);
+  }
+  std::memcpy(&numbers[6], &id(slot), sizeof(double));
+  numbers[7] = work(slot);
+  numbers[8] = mass(slot);
+  std::memcpy(bytes, numbers, sizeof numbers);
+}
+
+void Cloud::unpack(std::uint64_t slot, const void* bytes) {
+  double numbers[bytes_each / sizeof(double)];
+  std::memcpy(numbers, bytes, sizeof numbers);
+  for (std::size_t d = 0; d < 3; ++d) {
+    position(slot, d) = numbers[d];
+    velocity(slot, d) = numbers[3 + d];
+  }
+  std::memcpy(&id(slot), &numbers[6], sizeof(double));
+  work(slot) = numbers[7];
+  mass(slot) = numbers[8];
+}
+
 void Cloud::fill(std::uint64_t first_id, std::uint64_t particles) {
   const Cloud self = *this;
   Kokkos::parallel_for(

@@ -41,6 +41,9 @@ struct Cloud {
   /// In memory for that many, aligned for double, that outlives it: an array after the other.
   Cloud(std::uint64_t slots, double* memory);
   [[nodiscard]] std::uint64_t slots() const { return id.extent(0); }
+  /// A particle to and from `bytes_each` bytes, where the host has the arrays.
+  void pack(std::uint64_t slot, void* bytes) const;
+  void unpack(std::uint64_t slot, const void* bytes);
 
   /// Puts particles first_id, first_id + 1, ... where their ids say: spread over the whole box.
   void fill(std::uint64_t first_id, std::uint64_t particles);

@@ -7,7 +7,6 @@
 #include <zoltan.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -16,8 +15,6 @@
 namespace particles {
 namespace {
 
-constexpr std::size_t numbers_each = Cloud::bytes_each / sizeof(double);
-
 int bytes_of_particle(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* error) {
   *error = ZOLTAN_OK;
   return static_cast<int>(Cloud::bytes_each);
@@ -25,32 +22,13 @@ int bytes_of_particle(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* error)
 
 void pack(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR slot, int, int, char* buffer,
           int* error) {
-  const Cloud& cloud = *static_cast<const Cloud*>(data);
-  const std::uint64_t k = *slot;
-  double numbers[numbers_each];
-  for (std::size_t d = 0; d < 3; ++d) {
-    numbers[d] = cloud.position(k, d);
-    numbers[3 + d] = cloud.velocity(k, d);
-  }
-  std::memcpy(&numbers[6], &cloud.id(k), sizeof(double));
-  numbers[7] = cloud.work(k);
-  numbers[8] = cloud.mass(k);
-  std::memcpy(buffer, numbers, sizeof numbers);
+  static_cast<const Cloud*>(data)->pack(*slot, buffer);
   *error = ZOLTAN_OK;
 }
 
 void unpack(void* data, int, ZOLTAN_ID_PTR, int, char* buffer, int* error) {
   Cloud& cloud = *static_cast<Cloud*>(data);
-  const std::uint64_t k = cloud.count++;
-  double numbers[numbers_each];
-  std::memcpy(numbers, buffer, sizeof numbers);
-  for (std::size_t d = 0; d < 3; ++d) {
-    cloud.position(k, d) = numbers[d];
-    cloud.velocity(k, d) = numbers[3 + d];
-  }
-  std::memcpy(&cloud.id(k), &numbers[6], sizeof(double));
-  cloud.work(k) = numbers[7];
-  cloud.mass(k) = numbers[8];
+  cloud.unpack(cloud.count++, buffer);
   *error = ZOLTAN_OK;
 }
 

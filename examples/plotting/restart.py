@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The restart example: memory of the fullest rank while it reads the state, in two ways, on other numbers of ranks."""
+
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
+
+# The directories that examples/restart/run.sh writes, for each number of ranks.
+WAYS = {"packed": ("read all into a buffer, MPI_Alltoallv, unpack", OUT_OF_PLACE),
+        "in_place": ("valet::Junction, into the arrays", VALET)}
+
+
+def fullest(directory):
+    """Of the rank that took most: milliseconds, growth since the start in MB, and its row of restart.csv."""
+    ranks = {}
+    for sample in read(directory / "memory.csv"):
+        ranks.setdefault(sample["rank"], []).append(sample)
+    samples = max(ranks.values(), key=lambda own: max(s["data_bytes"] for s in own) - own[0]["data_bytes"])
+    begin = next(s for s in samples if s["phase"] == "migrate")
+    samples = [s for s in samples if s["seconds"] >= begin["seconds"]]
+    row = next(r for r in read(directory / "restart.csv") if r["rank"] == begin["rank"])
+    return ([1e3 * (s["seconds"] - begin["seconds"]) for s in samples],
+            [(s["data_bytes"] - begin["data_bytes"]) / MEGABYTE for s in samples],
+            row["particle_bytes"] / MEGABYTE, (row["limit_bytes"] - begin["data_bytes"]) / MEGABYTE)
+
+
+def draw_ranks(axis, directory, ranks):
+    for way, (label, colour) in WAYS.items():
+        times, grown, particles, limit = fullest(directory / f"{way}_{ranks}")
+        axis.plot(times, grown, color=colour, linewidth=1.8, drawstyle="steps-post", label=label)
+        # Above its own line, or where the lines are close to each other, below them all.
+        most = max(grown)
+        place, offset = (times[grown.index(most)], most), 5
+        if way == "in_place":
+            place, offset = (0.55 * times[-1], particles), -16
+        axis.annotate(f"{most:.0f} MB", place, xytext=(0, offset), color=colour, textcoords="offset points")
+    axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5, label="the limit of the run in place")
+    axis.axhline(particles, color="black", linestyle=":", linewidth=1.5, label="the particles of the rank")
+    axis.set_title(f"{ranks} ranks: {particles:.0f} MB of particles each", fontsize=11)
+    axis.set_xlabel("time since the file was opened [ms]")
+    axis.set_xlim(left=0)
+
+
+def draw(directory):
+    """A panel for each number of ranks."""
+    figure, axes = plt.subplots(1, 3, figsize=(14, 5), sharey=True)
+    for axis, ranks in zip(axes, (3, 5, 2)):
+        draw_ranks(axis, directory, ranks)
+    axes[0].set_ylim(0, 1.08 * axes[0].get_ylim()[1])
+    axes[0].set_ylabel("private data since the start, fullest rank [MB]")
+    figure.suptitle("Particles written on 4 ranks, read on 3, 5 and 2; ten time steps follow", fontsize=13)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=4, frameon=False, fontsize=10)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    save(figure, directory / "memory.png")
