@@ -49,4 +49,4 @@ def draw(directory):
     figure.suptitle("Particles written on 4 ranks, read on 3, 5 and 2; ten time steps follow", fontsize=13)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=4, frameon=False, fontsize=10)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
-    save(figure, directory / "memory.png")
+    save(figure, directory / "restart.png")

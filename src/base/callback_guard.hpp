@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/assert.hpp"
 #include "base/memory_reserve.hpp"
 #include <valet/detail/first_failure.hpp>
 
@@ -28,7 +29,7 @@ class CallbackGuard {
   void protect(std::function<Result(Arguments...)>& callback, const char* name,
                Instead... instead) {
     if (!callback) return;
-    FirstFailure& failure = failures_[count_++];
+    FirstFailure& failure = watch();
     callback = [&failure, name, called = std::move(callback), instead...](Arguments... arguments) {
       const LeaveReserve leave;
       if constexpr (std::is_void_v<Result>) {
@@ -39,6 +40,11 @@ class CallbackGuard {
         return result;
       }
     };
+  }
+  /// For a callback that the caller calls by attempt() himself, without the reserve.
+  [[nodiscard]] FirstFailure& watch() {
+    VALET_ASSERT(count_ < most_callbacks);
+    return failures_[count_++];
   }
   /// Begins an execution: what failed in the last one is called again.
   void restart() noexcept { failures_ = {}; }

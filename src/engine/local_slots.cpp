@@ -25,7 +25,7 @@ void LocalSlots::gather(SlotList slots, std::byte* packed, bool past_cache) {
   {
     const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
                                   {.bytes = slots.size() * backend_.block_bytes()});
-    if (past_cache && vacated_ == nullptr)
+    if (past_cache)
       backend_.start_gather(slots, packed);
     else
       backend_.gather(slots, packed);

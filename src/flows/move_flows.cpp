@@ -121,8 +121,8 @@ class plan::Executor {
   }
   /// Begins to watch which slots are left for good. @throws std::bad_alloc. Local.
   void watch_vacated() {
-    if (state_.released && flows_.blocks_after == 0)
-      vacated_.emplace(state_.ledger, flows_, state_.blocks.block_bytes, state_.released);
+    if (state_.released != nullptr && flows_.blocks_after == 0)
+      vacated_.emplace(state_.ledger, flows_, state_.blocks.block_bytes, *state_.released);
   }
 
   /// Ahead of the agreement to run(): lets blocks arrive, unless scratch is for hashes first.

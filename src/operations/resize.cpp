@@ -33,7 +33,7 @@ struct OwnPart {
 OwnPart part_of(const BlockStorage& storage, std::uint64_t count) {
   StorageBackend& backend = storage.backend();
   storage::asked([&] { backend.refresh(); });
-  return {count, storage::asked([&] { return backend.slots(); }),
+  return {count, std::min(storage::asked([&] { return backend.slots(); }), detail::most_bytes),
           storage::asked([&] { return backend.diagnostic(); })};
 }
 
@@ -52,20 +52,21 @@ class Resizing {
   /// Collective. @throws Error on all ranks alike.
   Resizing(MPI_Comm communicator, const OwnPart& part, int before, int after,
            const ResizeOptions& options)
-      : channel_(mpi::Channel::open_for_call(communicator)), count_(part.count), after_(after) {
-    bool by_weight = agree(part, before, options);
+      : channel_(mpi::Channel::open_for_call(communicator)),
+        count_(part.count),
+        slots_(part.slots),
+        after_(after) {
+    const bool by_weight = agree(part, before, options);
     const std::array<std::uint64_t, 2> own{part.count, part.slots};
     gather(own[0], counts_);
     gather(own[1], shares_);
     for (std::size_t r = 0; r < holders_.size(); ++r) holders_[r] = {0, shares_[r]};
-    total_ = std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+    for (const std::uint64_t count : counts_) total_ = detail::bounded_sum(total_, count);
     require_room();
     schedule::share_equally(holders_, total_, shares_);
+    schedule::keep_leftovers(holders_, counts_, shares_);
     keeps_order_ = by_weight || options.balance == ResizeBalance::numbering;
-    if (!keeps_order_) {
-      schedule::keep_leftovers(holders_, counts_, shares_);
-      return;
-    }
+    if (!keeps_order_) return;
     bounds_[0] = 0;
     std::partial_sum(shares_.begin(), shares_.end(), bounds_.begin() + 1);
     if (by_weight) share_by_weight(options.weights);
@@ -101,7 +102,8 @@ class Resizing {
   /// Adds what this has taken to the report of the move.
   [[nodiscard]] ResizeResult result(Report report) const {
     report.peak_extra_bytes += ledger_.peak_bytes();
-    report.extra_bytes_bound += detail::promised_of_rank * counts_.size() + 4 * count_;
+    report.extra_bytes_bound += detail::promised_of_rank * counts_.size() +
+                                sizeof(int) * ranks_.size() + (leaves() ? slots_ / 4 + 4 : 0);
     return {report.blocks_after, channel_.rank() < after_, std::move(report)};
   }
   [[nodiscard]] bool leaves() const { return channel_.rank() >= after_; }
@@ -171,8 +173,9 @@ class Resizing {
     std::size_t enough = 0;
     while (enough < slots_of_all.size() && slots < total_) slots += slots_of_all[enough++];
     const auto ranks = static_cast<std::uint64_t>(after_);
-    std::string text = joined("the ", total_, " blocks do not fit into the ", room.slots,
-                              " slots of the first ", after_, " ranks; ");
+    std::string text =
+        joined("the ", total_, " blocks do not fit into the ", room.slots, " slots of ");
+    text += after_ == 1 ? "rank 0; " : joined("ranks 0 to ", after_ - 1, "; ");
     if (slots >= total_) text += joined("make ", enough, " ranks active, or ");
     throw Error(ErrorCode::infeasible,
                 text + joined("give each of these ranks ", (total_ + ranks - 1) / ranks,
@@ -207,7 +210,7 @@ class Resizing {
 
   const mpi::Channel channel_;
   Ledger ledger_;
-  std::uint64_t count_;
+  std::uint64_t count_, slots_;
   int after_;
   std::uint64_t total_ = 0;
   bool keeps_order_ = false;
@@ -230,10 +233,13 @@ ResizeResult resize(MPI_Comm communicator, const BlockStorage& storage, std::uin
           ? operations::plan_objects(communicator, storage, count, {.bounds = resizing.bounds()},
                                      options.migration)
           : plan_to_ranks(communicator, storage, count, resizing.ranks(), options.migration);
+  // Nothing is copied: ranks have agreed already, so this may not fail on one of them.
+  std::optional<plan::ReleasedSlots> released;
   if (resizing.leaves() && options.released) {
     plan::State& state = plan::Access::state_of(plan);
-    state.released = options.released;
-    state.frame->callbacks.protect(state.released, "ResizeOptions::released");
+    released.emplace(plan::ReleasedSlots{options.released, state.frame->callbacks.watch(),
+                                         "ResizeOptions::released"});
+    state.released = &*released;
   }
   return resizing.result(execute(plan, storage));
 }
@@ -241,7 +247,12 @@ ResizeResult resize(MPI_Comm communicator, const BlockStorage& storage, std::uin
 ResizeResult resize(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
                     int active_before, int active_after, const ResizeOptions& options) {
   const detail::MemoryReserve reserve;
-  Resizing resizing(communicator, part_of(storage, count), active_before, active_after, options);
+  OwnPart part = part_of(storage, count);
+  if (options.released)
+    part.wrong = invalid(
+        "ResizeOptions::released is not called for blocks of different sizes; leave it out, and "
+        "free the arena when the call has returned");
+  Resizing resizing(communicator, part, active_before, active_after, options);
   return resizing.result(
       migrate(communicator, storage, count, resizing.ranks(), options.migration));
 }

@@ -43,6 +43,13 @@ struct PageBudget {
   std::uint64_t plans = 1;         ///< that share what remains
 };
 
+/// Tells the application which slots are not used any more.
+struct ReleasedSlots {
+  const std::function<void(std::uint64_t first, std::uint64_t slots)>& tell;
+  detail::FirstFailure& failure;
+  const char* name;  ///< for the error
+};
+
 struct State {
   State(std::shared_ptr<call::Frame> made_by, const Options& chosen)
       : frame(std::move(made_by)),
@@ -112,11 +119,10 @@ struct State {
 
   // What executions work with.
   std::uint64_t taking_bytes = 0;  ///< what taking blocks without messages needs beside the budget
-  storage::NodeMemory no_node{ledger};    ///< where `shares` is false
-  std::shared_ptr<Executor> executor;     ///< what they reuse
-  std::shared_ptr<StorageBackend> bound;  ///< that executions need not look at; null for none
-  /// Told which slots of a rank that ends without blocks are not used any more. Does not throw.
-  std::function<void(std::uint64_t first, std::uint64_t slots)> released;
+  storage::NodeMemory no_node{ledger};      ///< where `shares` is false
+  std::shared_ptr<Executor> executor;       ///< what they reuse
+  std::shared_ptr<StorageBackend> bound;    ///< that executions need not look at; null for none
+  const ReleasedSlots* released = nullptr;  ///< told of them where this rank ends without blocks
 };
 
 /// What is behind a plan, for the operations.

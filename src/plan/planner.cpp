@@ -307,7 +307,7 @@ class Planner {
     joint_ = agree_on_map(state_.channel, pattern_, map_counts.leaving.size(),
                           state_.blocks.block_bytes);
     if (storage_.slots() == 0 && state_.blocks.block_bytes == 0)
-      state_.blocks.block_bytes = joint_.block_bytes;
+      state_.blocks.block_bytes = std::max<std::size_t>(1, joint_.block_bytes);
     state_.from_layout = joint_.layout != MapLayout::none;
   }
 

@@ -118,9 +118,8 @@ TEST_F(RestartInOtherLanguages, ResizedInC) {
   const std::vector<double> before = values_;
   const std::uint64_t count = rank() < 2 ? 5 : 0;
   EXPECT_EQ(resized(MPI_COMM_WORLD, particles_, count), rank() == 0 ? 10U : 0U);
-  if (rank() == 0)
-    for (std::size_t k = 0; k < 10; ++k)
-      EXPECT_EQ(values_[k], static_cast<double>(k < 5 ? k : k + 5));
+  for (std::size_t k = 0; rank() == 0 && k < 10; ++k)
+    EXPECT_EQ(values_[k], static_cast<double>(k < 5 ? k : k + 5));
   values_ = before;
 }
 

@@ -233,11 +233,13 @@ TEST(RefusedAllocation, EndsAResizeOnAllRanks) {
     for (std::size_t k = 0; k < ids.size(); ++k)
       start[k] = 9'000 * static_cast<std::uint64_t>(rank()) + k;
     const std::uint64_t count = rank() < 2 ? 4'000 : 0;
+    const BlockStorage storage{field(ids)};
+    const std::array<int, 9> captured{};  // more than a std::function holds itself
+    ResizeOptions options{.balance = balance};
+    options.released = [captured](std::uint64_t, std::uint64_t) { static_cast<void>(captured); };
     ResizeResult result;
     const Case tested{[&](MPI_Comm communicator) {
-                        ResizeOptions options{.balance = balance};
-                        options.released = [](std::uint64_t, std::uint64_t) {};
-                        result = resize(communicator, {field(ids)}, count, 2, 1, options);
+                        result = resize(communicator, storage, count, 2, 1, options);
                       },
                       [&] { ids = start; }, [&] { return ids == start; },
                       [&] { return result.count == (rank() == 0 ? 8'000U : 0U); }};

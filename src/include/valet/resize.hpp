@@ -30,16 +30,18 @@ enum class ResizeBalance {
 struct ResizeOptions {
   /// What is balanced, without weights.
   ResizeBalance balance = ResizeBalance::count;
-  /// Entry k is the weight of block k, not negative; then the ranks get equal weights in place of
-  /// equal numbers, in the global order of blocks. Given on all ranks that have blocks, or on none.
+  /// Entry k is the weight of block k, not negative. Then ranks get equal weights in place of equal
+  /// numbers, as far as whole blocks in the global order allow: a rank may get none. Given on all
+  /// ranks that have blocks, or on none.
   std::span<const double> weights = {};
-  /// On a rank that leaves, called with runs of slots that Valet does not use any more (the first
-  /// one, and how many) while others are still on their way: their memory can go back to the
-  /// system, for instance by give_back(). Each slot of the rank is told once. Runs hold about 1
-  /// MiB; blocks in device memory or node storage, and all blocks of Method::phased and cyclic, are
-  /// told in the end. Must not communicate or touch other slots. If it throws, it is not called
-  /// again, and the call throws callback_failed when all blocks are in place. Not for
-  /// RaggedStorage, whose memory is free when the call has returned.
+  /// On a rank that leaves, called with slots that Valet does not use any more (the first one, and
+  /// how many) while other blocks are still on their way, about 1 MiB of blocks at a time: their
+  /// memory can go back to the system, for instance by give_back(). Slots are told again with
+  /// others beside them, because a page may hold rows of both, and all in the end; also in a call
+  /// that fails then. Blocks on a device, those that ranks of the node pull from node storage, and
+  /// all with Method::phased and cyclic are told in the end only. Must not communicate or touch
+  /// other slots. If it throws, it is not called again, and the call throws callback_failed when
+  /// all blocks are in place. Not for RaggedStorage.
   std::function<void(std::uint64_t first_slot, std::uint64_t slots)> released = {};
   /// How the blocks move; Options::order is used with ResizeBalance::count only.
   Options migration = {};
@@ -48,8 +50,10 @@ struct ResizeOptions {
 /// What a resize() leads to, on this rank.
 struct ResizeResult {
   std::uint64_t count = 0;  ///< blocks that it has now, in slots 0 to count-1
-  bool is_active = false;   ///< or else it has no blocks, and may leave
-  Report report;            ///< of the move
+  /// Whether it may have blocks. A rank that is not active has none: it may free its arrays, and
+  /// leave once all ranks have freed or disconnected the communicator.
+  bool is_active = false;
+  Report report;  ///< of the move
 };
 
 /// Moves blocks from the first `active_before` ranks of a communicator to the first `active_after`
@@ -71,7 +75,8 @@ struct ResizeResult {
 ///         and plan_to_layout() throw: the same error on all ranks, and the data is unchanged.
 ///         What execute() throws.
 ///
-/// Memory beyond the storage: that of execute(), with c = 12, and 64*P.
+/// Memory beyond the storage: that of execute() and 64*P, with ResizeBalance::count 4 bytes per
+/// block more, and on a rank that leaves 1/4 byte per slot.
 VALET_EXPORT ResizeResult resize(MPI_Comm communicator, const BlockStorage& storage,
                                  std::uint64_t count, int active_before, int active_after,
                                  const ResizeOptions& options = {});
@@ -88,7 +93,7 @@ VALET_EXPORT ResizeResult resize(MPI_Comm communicator, const RaggedStorage& sto
 
 /// Gives the memory of rows of an array back to the system, as far as it fills whole pages; the
 /// content of these rows is zero or as before. For private memory, such as that of malloc() or new;
-/// a NodeArray has resize(). Local; does nothing where the system cannot.
+/// a NodeArray is resized when the call has returned. Local; does nothing where the system cannot.
 /// @param rows       The first row.
 /// @param row_bytes  From one row to the next.
 /// @param first      First row to give back.
