@@ -88,13 +88,12 @@ class Resizing {
       schedule::move_fewest(counts_, shares_, channel_.rank(), ranks);
       return ranks;
     }
-    std::int64_t number = static_cast<std::int64_t>(first_number());
-    for (std::size_t k = 0; k < ranks.size(); ++number) {
+    auto number = static_cast<std::int64_t>(first_number());
+    for (std::size_t k = 0; k < ranks.size();) {
       const auto next = std::ranges::upper_bound(bounds_, number);
-      const auto run =
-          std::min<std::uint64_t>(static_cast<std::uint64_t>(*next - number), ranks.size() - k);
+      const auto run = std::min(static_cast<std::size_t>(*next - number), ranks.size() - k);
       std::ranges::fill(ranks.subspan(k, run), static_cast<int>(next - bounds_.begin()) - 1);
-      number += static_cast<std::int64_t>(run) - 1;
+      number += static_cast<std::int64_t>(run);
       k += run;
     }
     return ranks;

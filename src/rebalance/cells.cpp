@@ -170,18 +170,19 @@ class Cells::Splitting {
   /// The cells above the limits, heaviest first.
   void choose() {
     const double most = round_ > 1 ? limits_.tolerated : 1;
-    Vector<int> heavy(cells_.get_allocator());
+    Vector<int> heavy_cells(cells_.get_allocator());
     for (std::size_t c = 0; c < cells_.size(); ++c)
-      if (cells_[c].count > 1 && load(c) > most) heavy.push_back(static_cast<int>(c));
-    std::ranges::sort(heavy, [this](int a, int b) {
+      if (cells_[c].count > 1 && load(c) > most) heavy_cells.push_back(static_cast<int>(c));
+    std::ranges::sort(heavy_cells, [this](int a, int b) {
       const double load_a = load(static_cast<std::size_t>(a));
       const double load_b = load(static_cast<std::size_t>(b));
       return load_a > load_b || (load_a == load_b && a < b);
     });
-    heavy.resize(std::min(heavy.size(), static_cast<std::size_t>(room() / least_parts)));
+    heavy_cells.resize(
+        std::min(heavy_cells.size(), static_cast<std::size_t>(room() / least_parts)));
     splits_.clear();
     split_of_.assign(cells_.size(), -1);
-    for (const int c : heavy) {
+    for (const int c : heavy_cells) {
       const auto number = static_cast<std::size_t>(c);
       const Cell& cell = cells_[number];
       split_of_[number] = static_cast<int>(splits_.size());

@@ -66,12 +66,12 @@ std::optional<Diagnostic> schedule::check_choices(const Options& options) {
   if (auto unknown = check_method("Options::method", options.method)) return unknown;
   if (auto unknown = detail::unknown_choice(orders, "Options::order", options.order))
     return unknown;
-  const PhasedOptions& phased = options.phased;
+  const PhasedOptions& phased_options = options.phased;
   if (auto unknown =
-          detail::unknown_choice(heuristics, "PhasedOptions::heuristic", phased.heuristic))
+          detail::unknown_choice(heuristics, "PhasedOptions::heuristic", phased_options.heuristic))
     return unknown;
   if (auto unknown =
-          detail::unknown_choice(schedulers, "PhasedOptions::scheduler", phased.scheduler))
+          detail::unknown_choice(schedulers, "PhasedOptions::scheduler", phased_options.scheduler))
     return unknown;
   return detail::unknown_choice(edge_orders, "CyclicOptions::edge_order",
                                 options.cyclic.edge_order);

@@ -11,39 +11,39 @@
 namespace valet::test {
 namespace {
 
-constexpr std::uint64_t slots = 12;
+constexpr std::uint64_t blocks_each = 12;
 
 /// Data of one rank, for any operation: 12 values, which leave to other ranks.
 struct Data {
-  std::vector<std::int64_t> values = std::vector<std::int64_t>(slots, rank() + 1);
-  std::vector<std::int64_t> target = std::vector<std::int64_t>(slots, -1);
-  std::vector<std::uint64_t> lengths = std::vector<std::uint64_t>(slots, 8);
+  std::vector<std::int64_t> values = std::vector<std::int64_t>(blocks_each, rank() + 1);
+  std::vector<std::int64_t> target = std::vector<std::int64_t>(blocks_each, -1);
+  std::vector<std::uint64_t> lengths = std::vector<std::uint64_t>(blocks_each, 8);
   std::vector<int> ranks;
   std::vector<Address> addresses;
   std::vector<std::int64_t> counts;
-  GridLayout before{BlockCyclic({static_cast<std::int64_t>(slots) * size()},
-                                {static_cast<std::int64_t>(slots)}, {size()})};
-  GridLayout after{BlockCyclic({static_cast<std::int64_t>(slots) * size()}, {1}, {size()})};
+  GridLayout before{BlockCyclic({static_cast<std::int64_t>(blocks_each) * size()},
+                                {static_cast<std::int64_t>(blocks_each)}, {size()})};
+  GridLayout after{BlockCyclic({static_cast<std::int64_t>(blocks_each) * size()}, {1}, {size()})};
 
   Data() {
-    for (std::uint64_t k = 0; k < slots; ++k) {
+    for (std::uint64_t k = 0; k < blocks_each; ++k) {
       ranks.push_back((rank() + 1) % size());
       addresses.push_back({ranks.back(), k});
     }
     counts.assign(static_cast<std::size_t>(size()), 0);
-    counts[static_cast<std::size_t>((rank() + 1) % size())] = slots;
+    counts[static_cast<std::size_t>((rank() + 1) % size())] = blocks_each;
   }
   [[nodiscard]] BlockStorage blocks() { return {field(values)}; }
   [[nodiscard]] RaggedStorage ragged() {
     return {ragged_field(std::span(values), std::span(lengths))};
   }
   [[nodiscard]] TargetArray array(std::vector<std::int64_t>& of) const {
-    return {.data = of.data(), .bytes = slots * sizeof(std::int64_t)};
+    return {.data = of.data(), .bytes = blocks_each * sizeof(std::int64_t)};
   }
   [[nodiscard]] bool is_untouched() const {
-    return values == std::vector<std::int64_t>(slots, rank() + 1) &&
-           target == std::vector<std::int64_t>(slots, -1) &&
-           lengths == std::vector<std::uint64_t>(slots, 8);
+    return values == std::vector<std::int64_t>(blocks_each, rank() + 1) &&
+           target == std::vector<std::int64_t>(blocks_each, -1) &&
+           lengths == std::vector<std::uint64_t>(blocks_each, 8);
   }
 };
 
@@ -87,30 +87,35 @@ void expect_all_refused(const AnyOptions& good, const std::vector<Operation<AnyO
 const std::vector<Operation<Options>> operations{
     {"a plan to ranks",
      [](Data& d, const Options& o) {
-       static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, d.blocks(), slots, d.ranks, o));
+       static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, d.blocks(), blocks_each, d.ranks, o));
      }},
     {"a migration to ranks",
-     [](Data& d, const Options& o) { migrate(MPI_COMM_WORLD, d.blocks(), slots, d.ranks, o); }},
+     [](Data& d, const Options& o) {
+       migrate(MPI_COMM_WORLD, d.blocks(), blocks_each, d.ranks, o);
+     }},
     {"a plan to slots",
      [](Data& d, const Options& o) {
-       static_cast<void>(plan_to_slots(MPI_COMM_WORLD, d.blocks(), slots, d.addresses, o));
+       static_cast<void>(plan_to_slots(MPI_COMM_WORLD, d.blocks(), blocks_each, d.addresses, o));
      }},
     {"a migration to slots",
-     [](Data& d, const Options& o) { migrate(MPI_COMM_WORLD, d.blocks(), slots, d.addresses, o); }},
+     [](Data& d, const Options& o) {
+       migrate(MPI_COMM_WORLD, d.blocks(), blocks_each, d.addresses, o);
+     }},
     {"a plan to a layout",
      [](Data& d, const Options& o) {
-       static_cast<void>(plan_to_layout(MPI_COMM_WORLD, d.blocks(), slots, {1, 0}, o));
+       static_cast<void>(plan_to_layout(MPI_COMM_WORLD, d.blocks(), blocks_each, {1, 0}, o));
      }},
     {"a migration from a layout to a layout",
      [](Data& d, const Options& o) {
-       migrate_to_layout(MPI_COMM_WORLD, d.blocks(), slots, {slots, 0}, {1, 0}, o);
+       migrate_to_layout(MPI_COMM_WORLD, d.blocks(), blocks_each, {blocks_each, 0}, {1, 0}, o);
      }},
     {"a plan of ragged blocks",
      [](Data& d, const Options& o) {
-       static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, d.ragged(), slots, d.ranks, o));
+       static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, d.ragged(), blocks_each, d.ranks, o));
      }},
-    {"a migration of ragged blocks",
-     [](Data& d, const Options& o) { migrate(MPI_COMM_WORLD, d.ragged(), slots, d.ranks, o); }}};
+    {"a migration of ragged blocks", [](Data& d, const Options& o) {
+       migrate(MPI_COMM_WORLD, d.ragged(), blocks_each, d.ranks, o);
+     }}};
 
 std::vector<Mistake<Options>> mistakes() {
   std::vector<Mistake<Options>> all{
@@ -175,7 +180,7 @@ TEST(OptionsOfAllOperations, OfLayoutsAreCheckedAndAgreedOn) {
       {},
       {{"redistribute",
         [](Data& d, const LayoutOptions& o) {
-          const SourceArray source{.data = d.values.data(), .bytes = slots * 8};
+          const SourceArray source{.data = d.values.data(), .bytes = blocks_each * 8};
           redistribute(MPI_COMM_WORLD, d.before, d.after, 8, source, d.array(d.target), o);
         }},
        {"redistribute_in_place",
@@ -194,7 +199,8 @@ TEST(OptionsOfAllOperations, OfAnAlltoallAreCheckedAndAgreedOn) {
       {},
       {{"alltoallv_in_place",
         [](Data& d, const AlltoallOptions& o) {
-          alltoallv_in_place(MPI_COMM_WORLD, {d.values.data(), slots * 8, 8}, d.counts, {}, o);
+          alltoallv_in_place(MPI_COMM_WORLD, {d.values.data(), blocks_each * 8, 8}, d.counts, {},
+                             o);
         }}},
       {{"AlltoallOptions::method differs: ",
         [](AlltoallOptions& o) { o.method = AlltoallMethod::pairwise; }},
@@ -215,9 +221,9 @@ void require(int code) {
 /// A storage of C for one call.
 struct Blocks {
   explicit Blocks(Data& data) {
-    require(Valet_Storage_add_field(handle, data.values.data(), slots, 8, 8, nullptr));
-    require(Valet_Ragged_storage_add_field(ragged, data.values.data(), slots * 8,
-                                           data.lengths.data(), slots, 8, nullptr));
+    require(Valet_Storage_add_field(handle, data.values.data(), blocks_each, 8, 8, nullptr));
+    require(Valet_Ragged_storage_add_field(ragged, data.values.data(), blocks_each * 8,
+                                           data.lengths.data(), blocks_each, 8, nullptr));
   }
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
@@ -231,17 +237,17 @@ struct Blocks {
   Valet_Ragged_storage* ragged = Valet_Ragged_storage_create();
   Valet_Plan* plan = nullptr;
   Valet_Ragged_plan* ragged_plan = nullptr;
-  std::uint64_t count = slots;
+  std::uint64_t count = blocks_each;
 };
 
 void redistribute_in_c(Data& d, const Valet_Options& o, bool in_place) {
-  const std::int64_t extent = static_cast<std::int64_t>(slots) * size(), one = 1;
-  const auto block = static_cast<std::int64_t>(slots);
+  const std::int64_t extent = static_cast<std::int64_t>(blocks_each) * size(), one = 1;
+  const auto block = static_cast<std::int64_t>(blocks_each);
   const int grid = size();
   const Valet_Layout from{1, &extent, &block, &grid, VALET_ROW_MAJOR, nullptr, nullptr};
   const Valet_Layout to{1, &extent, &one, &grid, VALET_ROW_MAJOR, nullptr, nullptr};
-  const Valet_Array source{d.values.data(), slots * 8, VALET_ROW_MAJOR, nullptr};
-  const Valet_Array target{d.target.data(), slots * 8, VALET_ROW_MAJOR, nullptr};
+  const Valet_Array source{d.values.data(), blocks_each * 8, VALET_ROW_MAJOR, nullptr};
+  const Valet_Array target{d.target.data(), blocks_each * 8, VALET_ROW_MAJOR, nullptr};
   require(in_place
               ? Valet_Redistribute_in_place(MPI_COMM_WORLD, &from, &to, 8, &source, &o, nullptr)
               : Valet_Redistribute(MPI_COMM_WORLD, &from, &to, 8, &source, &target, &o, nullptr));
@@ -251,13 +257,13 @@ const std::vector<Operation<Valet_Options>> operations_in_c{
     {"Valet_Plan_to_ranks",
      [](Data& d, const Valet_Options& o) {
        Blocks b(d);
-       require(Valet_Plan_to_ranks(MPI_COMM_WORLD, b.handle, slots, nullptr, d.ranks.data(), &o,
-                                   &b.plan));
+       require(Valet_Plan_to_ranks(MPI_COMM_WORLD, b.handle, blocks_each, nullptr, d.ranks.data(),
+                                   &o, &b.plan));
      }},
     {"Valet_Plan_to_slots",
      [](Data& d, const Valet_Options& o) {
        Blocks b(d);
-       require(Valet_Plan_to_slots(MPI_COMM_WORLD, b.handle, slots, nullptr,
+       require(Valet_Plan_to_slots(MPI_COMM_WORLD, b.handle, blocks_each, nullptr,
                                    reinterpret_cast<const Valet_Address*>(d.addresses.data()), &o,
                                    &b.plan));
      }},
@@ -265,12 +271,13 @@ const std::vector<Operation<Valet_Options>> operations_in_c{
      [](Data& d, const Valet_Options& o) {
        Blocks b(d);
        const Valet_Object_layout to{1, 0, nullptr, VALET_ROW_MAJOR};
-       require(Valet_Plan_to_layout(MPI_COMM_WORLD, b.handle, slots, nullptr, &to, &o, &b.plan));
+       require(
+           Valet_Plan_to_layout(MPI_COMM_WORLD, b.handle, blocks_each, nullptr, &to, &o, &b.plan));
      }},
     {"Valet_Ragged_plan_to_ranks",
      [](Data& d, const Valet_Options& o) {
        Blocks b(d);
-       require(Valet_Ragged_plan_to_ranks(MPI_COMM_WORLD, b.ragged, slots, d.ranks.data(), &o,
+       require(Valet_Ragged_plan_to_ranks(MPI_COMM_WORLD, b.ragged, blocks_each, d.ranks.data(), &o,
                                           &b.ragged_plan));
      }},
     {"Valet_Ragged_migrate",
@@ -281,8 +288,8 @@ const std::vector<Operation<Valet_Options>> operations_in_c{
      }},
     {"Valet_Alltoallv_in_place",
      [](Data& d, const Valet_Options& o) {
-       require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, d.values.data(), slots * 8, d.counts.data(),
-                                        nullptr, 8, 0, &o, nullptr));
+       require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, d.values.data(), blocks_each * 8,
+                                        d.counts.data(), nullptr, 8, 0, &o, nullptr));
      }},
     {"Valet_Redistribute", [](Data& d, const Valet_Options& o) { redistribute_in_c(d, o, false); }},
     {"Valet_Redistribute_in_place",
