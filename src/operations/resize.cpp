@@ -258,13 +258,14 @@ ResizeResult resize(MPI_Comm communicator, const RaggedStorage& storage, std::ui
 
 void give_back(void* rows, std::size_t row_bytes, std::uint64_t first,
                std::uint64_t count) noexcept {
-  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t start = reinterpret_cast<std::uintptr_t>(rows) + first * row_bytes;
-  const std::uintptr_t begin = (start + page - 1) / page * page;
-  const std::uintptr_t end = (start + count * row_bytes) / page * page;
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::byte* const start = static_cast<std::byte*>(rows) + first * row_bytes;
+  const std::uint64_t bytes = count * row_bytes;
+  const std::uint64_t behind_page = reinterpret_cast<std::uintptr_t>(start) % page;
+  const std::uint64_t skipped = behind_page == 0 ? 0 : page - behind_page;
   // The answer changes nothing: what the system does not take stays.
-  if (begin < end)
-    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+  if (bytes >= skipped + page)
+    static_cast<void>(madvise(start + skipped, (bytes - skipped) / page * page, MADV_DONTNEED));
 }
 
 }  // namespace valet
