@@ -3,6 +3,7 @@
 #include "base/memory_reserve.hpp"
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
+#include "geometry/shared_objects.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/plan.hpp"
 #include "operations/ragged/plan_state.hpp"
@@ -88,14 +89,15 @@ class Resizing {
       schedule::move_fewest(counts_, shares_, channel_.rank(), ranks);
       return ranks;
     }
-    auto number = static_cast<std::int64_t>(first_number());
-    for (std::size_t k = 0; k < ranks.size();) {
-      const auto next = std::ranges::upper_bound(bounds_, number);
-      const auto run = std::min(static_cast<std::size_t>(*next - number), ranks.size() - k);
-      std::ranges::fill(ranks.subspan(k, run), static_cast<int>(next - bounds_.begin()) - 1);
-      number += static_cast<std::int64_t>(run);
-      k += run;
-    }
+    if (count_ == 0) return ranks;
+    layout::ArrayRow row;
+    const layout::ObjectRun own{static_cast<std::int64_t>(first_number()), 0,
+                                static_cast<std::int64_t>(count_)};
+    layout::ObjectSide(bounds()).cut(row, own, [&](int rank, const layout::ObjectRun& part) {
+      std::ranges::fill(
+          ranks.subspan(static_cast<std::size_t>(part.slot), static_cast<std::size_t>(part.length)),
+          rank);
+    });
     return ranks;
   }
   /// Adds what this has taken to the report of the move.
