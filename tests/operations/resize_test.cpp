@@ -4,6 +4,7 @@
 // says, and slots that were released may be overwritten at once.
 
 #include "counted_new.hpp"
+#include "fair_shares.hpp"
 #include "gathered.hpp"
 #include "process_memory.hpp"
 #include "promise.hpp"
@@ -92,18 +93,6 @@ struct ResizeCase {
   }
 };
 
-/// Equal shares, one block after the other to the emptiest rank with a slot: the largest of them.
-std::uint64_t least_largest_share(const ResizeCase& c) {
-  Ids shares(static_cast<std::size_t>(c.after), 0);
-  for (std::uint64_t block = 0; block < sum_of(c.counts); ++block) {
-    std::size_t best = shares.size();
-    for (std::size_t r = 0; r < shares.size(); ++r)
-      if (shares[r] < c.slots[r] && (best == shares.size() || shares[r] < shares[best])) best = r;
-    ++shares[best];
-  }
-  return *std::ranges::max_element(shares);
-}
-
 /// No rank has more weight than its equal share and the heaviest block on either side, unless
 /// slots are short.
 void check_weights(const ResizeCase& c, const std::vector<Ids>& now) {
@@ -162,7 +151,8 @@ void check_resize(ResizeCase& c) {
   if (c.has_weights)
     check_weights(c, now);
   else
-    EXPECT_EQ(largest, least_largest_share(c));
+    EXPECT_EQ(largest,
+              least_largest_share(sum_of(c.counts), {c.slots.begin(), c.slots.begin() + c.after}));
   EXPECT_TRUE(keeps_order || moved == beyond) << moved << " blocks move, " << beyond << " must";
 }
 

@@ -4,6 +4,7 @@
 
 #include "schedule/shares.hpp"
 
+#include "fair_shares.hpp"
 #include "seed.hpp"
 #include "testing.hpp"
 
@@ -28,19 +29,6 @@ struct Case {
   std::uint64_t total = 0;
 };
 
-/// Most blocks on a rank, with every block on the emptiest rank that has a slot.
-std::uint64_t least_largest_share(const Case& c) {
-  Counts shares(c.holders.size(), 0);
-  for (std::uint64_t block = 0; block < c.total; ++block) {
-    std::size_t best = shares.size();
-    for (std::size_t r = 0; r < shares.size(); ++r)
-      if (shares[r] < c.holders[r].slots && (best == shares.size() || shares[r] < shares[best]))
-        best = r;
-    ++shares[best];
-  }
-  return *std::ranges::max_element(shares);
-}
-
 template <class Check>
 void for_random_cases(Check&& check) {
   std::mt19937_64 random(seed());
@@ -55,11 +43,14 @@ void for_random_cases(Check&& check) {
 
 TEST(Shares, AreAsEqualAsSlotsPermit) {
   for_random_cases([](const Case& c, Counts& shares, std::mt19937_64&) {
+    Counts slots;
+    for (const RankLoad& holder : c.holders) slots.push_back(holder.slots);
     const Counts before = shares;
     keep_leftovers(c.holders, c.counts, shares);
     for (const Counts& checked : {before, shares}) {
       EXPECT_EQ(std::accumulate(checked.begin(), checked.end(), std::uint64_t{0}), c.total);
-      EXPECT_EQ(*std::ranges::max_element(checked), least_largest_share(c));
+      EXPECT_EQ(*std::ranges::max_element(checked),
+                valet::test::least_largest_share(c.total, slots));
       for (std::size_t r = 0; r < checked.size(); ++r)
         EXPECT_LE(checked[r], r < c.holders.size() ? c.holders[r].slots : 0);
     }
