@@ -47,7 +47,7 @@ OwnPart part_of(const RaggedStorage& storage, std::uint64_t count) {
   return part;
 }
 
-/// Which ranks all blocks go to. Every rank knows the counts and slots of all: 40 bytes per rank.
+/// Which ranks all blocks go to. Every rank knows the counts and slots of all: 48 bytes per rank.
 class Resizing {
  public:
   /// Collective. @throws Error on all ranks alike.
@@ -58,14 +58,15 @@ class Resizing {
         slots_(part.slots),
         after_(after) {
     const bool by_weight = agree(part, before, options);
-    const std::array<std::uint64_t, 2> own{part.count, part.slots};
-    gather(own[0], counts_);
-    gather(own[1], shares_);
-    for (std::size_t r = 0; r < holders_.size(); ++r) holders_[r] = {0, shares_[r]};
-    for (const std::uint64_t count : counts_) total_ = detail::bounded_sum(total_, count);
+    const schedule::RankLoad own{part.count, part.slots};
+    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&own, 1)),
+                           std::as_writable_bytes(std::span(loads_.data(), loads_.size())));
+    for (std::size_t r = 0; r < holders_.size(); ++r) holders_[r] = {0, loads_[r].slots};
+    total_ = schedule::sum_of(loads_).blocks;
     require_room();
     schedule::share_equally(holders_, total_, shares_);
-    schedule::keep_leftovers(holders_, counts_, shares_);
+    const auto loads_of_holders = std::span(loads_.data(), holders_.size());
+    schedule::keep_leftovers(loads_of_holders, shares_);
     keeps_order_ = by_weight || options.balance == ResizeBalance::numbering;
     if (!keeps_order_) return;
     bounds_[0] = 0;
@@ -86,7 +87,7 @@ class Resizing {
                    "no memory for 4 bytes per block; nothing has moved"));
     const std::span<int> ranks(ranks_.data(), ranks_.size());
     if (!keeps_order_) {
-      schedule::move_fewest(counts_, shares_, channel_.rank(), ranks);
+      schedule::move_fewest(loads_, shares_, channel_.rank(), ranks);
       return ranks;
     }
     if (count_ == 0) return ranks;
@@ -103,7 +104,7 @@ class Resizing {
   /// Adds what this has taken to the report of the move.
   [[nodiscard]] ResizeResult result(Report report) const {
     report.peak_extra_bytes += ledger_.peak_bytes();
-    report.extra_bytes_bound += detail::promised_of_rank * counts_.size() +
+    report.extra_bytes_bound += detail::promised_of_rank * loads_.size() +
                                 sizeof(int) * ranks_.size() + (leaves() ? slots_ / 4 + 4 : 0);
     return {report.blocks_after, channel_.rank() < after_, std::move(report)};
   }
@@ -152,27 +153,21 @@ class Resizing {
     return detail::unless_out_of_memory(
         [&] {
           const auto ranks = static_cast<std::size_t>(channel_.size());
-          counts_ = Array<std::uint64_t>(ledger_, ranks);
+          loads_ = Array<schedule::RankLoad>(ledger_, ranks);
           shares_ = Array<std::uint64_t>(ledger_, ranks);
           holders_ = Array<schedule::RankLoad>(ledger_, static_cast<std::size_t>(after_));
           bounds_ = Array<std::int64_t>(ledger_, ranks + 1);
         },
-        "no memory for 40 bytes per rank; nothing has moved");
-  }
-
-  void gather(const std::uint64_t& own, Array<std::uint64_t>& all) const {
-    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&own, 1)),
-                           std::as_writable_bytes(std::span(all.data(), all.size())));
+        "no memory for 48 bytes per rank; nothing has moved");
   }
 
   /// All ranks know the same.
   void require_room() const {
     const schedule::LoadSum room = schedule::sum_of(holders_);
     if (total_ <= room.slots) return;
-    const auto slots_of_all = std::span(shares_.data(), shares_.size());
     std::uint64_t slots = 0;
     std::size_t enough = 0;
-    while (enough < slots_of_all.size() && slots < total_) slots += slots_of_all[enough++];
+    while (enough < loads_.size() && slots < total_) slots += loads_[enough++].slots;
     const auto ranks = static_cast<std::uint64_t>(after_);
     std::string text =
         joined("the ", total_, " blocks do not fit into the ", room.slots, " slots of ");
@@ -185,7 +180,7 @@ class Resizing {
 
   /// The number of this rank's first block among all.
   [[nodiscard]] std::uint64_t first_number() const {
-    return std::accumulate(counts_.begin(), counts_.begin() + channel_.rank(), std::uint64_t{0});
+    return schedule::sum_of({loads_.data(), static_cast<std::size_t>(channel_.rank())}).blocks;
   }
 
   /// Collective.
@@ -215,8 +210,8 @@ class Resizing {
   int after_;
   std::uint64_t total_ = 0;
   bool keeps_order_ = false;
-  Array<std::uint64_t> counts_;        ///< of all ranks
-  Array<std::uint64_t> shares_;        ///< likewise, when their slots are known to holders_
+  Array<schedule::RankLoad> loads_;    ///< of all ranks
+  Array<std::uint64_t> shares_;        ///< likewise
   Array<schedule::RankLoad> holders_;  ///< slots of the ranks that are active afterwards
   Array<std::int64_t> bounds_;
   Array<int> ranks_;

@@ -39,7 +39,7 @@ std::uint64_t highest_level(std::span<const RankLoad> loads, std::uint64_t exces
 LoadSum sum_of(std::span<const RankLoad> loads) {
   LoadSum sum;
   for (const RankLoad& load : loads) {
-    sum.blocks += load.blocks;
+    sum.blocks = detail::bounded_sum(sum.blocks, load.blocks);
     sum.slots = detail::bounded_sum(sum.slots, load.slots);
     sum.excess += load.excess();
   }

@@ -25,7 +25,7 @@ struct RankLoad {
 /// The loads of several ranks together.
 struct LoadSum {
   std::uint64_t blocks = 0;
-  std::uint64_t slots = 0;  ///< detail::most_bytes + 1 where there are more
+  std::uint64_t slots = 0;  ///< as blocks, detail::most_bytes + 1 where there are more
   std::uint64_t excess = 0;
 };
 [[nodiscard]] VALET_EXPORT LoadSum sum_of(std::span<const RankLoad> loads);

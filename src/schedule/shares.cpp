@@ -16,14 +16,13 @@ void share_equally(std::span<const RankLoad> holders, std::uint64_t blocks,
   std::adjacent_difference(ends.begin(), ends.end(), ends.begin());
 }
 
-void keep_leftovers(std::span<const RankLoad> holders, std::span<const std::uint64_t> counts,
-                    std::span<std::uint64_t> shares) {
+void keep_leftovers(std::span<const RankLoad> holders, std::span<std::uint64_t> shares) {
   const std::uint64_t most = *std::ranges::max_element(shares);
   std::size_t taker = 0;
   for (std::size_t giver = 0; giver < holders.size(); ++giver) {
-    if (shares[giver] != most || counts[giver] >= most) continue;
+    if (shares[giver] != most || holders[giver].blocks >= most) continue;
     const auto takes = [&](std::size_t r) {
-      return shares[r] + 1 == most && holders[r].slots >= most && counts[r] >= most;
+      return shares[r] + 1 == most && holders[r].slots >= most && holders[r].blocks >= most;
     };
     while (taker < holders.size() && !takes(taker)) ++taker;
     if (taker == holders.size()) return;
@@ -31,11 +30,11 @@ void keep_leftovers(std::span<const RankLoad> holders, std::span<const std::uint
   }
 }
 
-void move_fewest(std::span<const std::uint64_t> counts, std::span<const std::uint64_t> shares,
-                 int own, std::span<int> ranks) {
+void move_fewest(std::span<const RankLoad> loads, std::span<const std::uint64_t> shares, int own,
+                 std::span<int> ranks) {
   // What ranks have beyond their shares stands in one line, in rank order, and what others lack in
   // another.
-  const auto load = [&](std::size_t r) { return RankLoad{counts[r], shares[r]}; };
+  const auto load = [&](std::size_t r) { return RankLoad{loads[r].blocks, shares[r]}; };
   const auto self = static_cast<std::size_t>(own);
   std::uint64_t first = 0, left = load(self).excess();
   for (std::size_t r = 0; r < self; ++r) first += load(r).excess();

@@ -19,13 +19,13 @@ namespace valet::schedule {
 VALET_EXPORT void share_equally(std::span<const RankLoad> holders, std::uint64_t blocks,
                                 std::span<std::uint64_t> shares);
 /// Gives the blocks that are left over after equal division to ranks that have them already.
-/// @param counts  Blocks of all ranks now.
+/// @param holders  With the blocks that they have now.
 VALET_EXPORT void keep_leftovers(std::span<const RankLoad> holders,
-                                 std::span<const std::uint64_t> counts,
                                  std::span<std::uint64_t> shares);
 /// Which ranks the blocks of rank `own` go to, so that the fewest move: the last ones it has.
+/// @param loads  All ranks, with the blocks that they have now.
 /// @param ranks  One entry for each block of the rank.
-VALET_EXPORT void move_fewest(std::span<const std::uint64_t> counts,
+VALET_EXPORT void move_fewest(std::span<const RankLoad> loads,
                               std::span<const std::uint64_t> shares, int own, std::span<int> ranks);
 
 /// The share that a block belongs to by weight, from 0: the one in which its middle lies.

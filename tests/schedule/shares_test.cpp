@@ -24,6 +24,18 @@ struct Case {
     for (; slots < total; ++slots) ++holders[random() % holders.size()].slots;
   }
 
+  /// The ranks as they are before.
+  [[nodiscard]] std::vector<RankLoad> loads() const {
+    std::vector<RankLoad> all;
+    for (std::size_t r = 0; r < counts.size(); ++r)
+      all.push_back({counts[r], r < holders.size() ? holders[r].slots : counts[r]});
+    return all;
+  }
+  void keep(Counts& shares) const {
+    const std::vector<RankLoad> all = loads();
+    keep_leftovers(std::span(all).first(holders.size()), shares);
+  }
+
   Counts counts;
   std::vector<RankLoad> holders;
   std::uint64_t total = 0;
@@ -46,7 +58,7 @@ TEST(Shares, AreAsEqualAsSlotsPermit) {
     Counts slots;
     for (const RankLoad& holder : c.holders) slots.push_back(holder.slots);
     const Counts before = shares;
-    keep_leftovers(c.holders, c.counts, shares);
+    c.keep(shares);
     for (const Counts& checked : {before, shares}) {
       EXPECT_EQ(std::accumulate(checked.begin(), checked.end(), std::uint64_t{0}), c.total);
       EXPECT_EQ(*std::ranges::max_element(checked),
@@ -62,19 +74,19 @@ TEST(Shares, LeaveLeftoversWhereTheyAre) {
   const std::vector<RankLoad> holders(3, RankLoad{0, 9});
   share_equally(holders, 11, shares);
   EXPECT_EQ(shares, (Counts{4, 4, 3, 0}));
-  keep_leftovers(holders, Counts{2, 5, 4, 0}, shares);
+  keep_leftovers(std::vector<RankLoad>{{2, 9}, {5, 9}, {4, 9}}, shares);
   EXPECT_EQ(shares, (Counts{3, 4, 4, 0}));
 }
 
 TEST(FewestMoves, GiveEveryRankItsShare) {
   for_random_cases([](const Case& c, Counts& shares, std::mt19937_64&) {
-    keep_leftovers(c.holders, c.counts, shares);
+    c.keep(shares);
     Counts after(shares.size(), 0);
     std::uint64_t moved = 0, beyond = 0;
     int last = 0;
     for (std::size_t r = 0; r < shares.size(); ++r) {
       std::vector<int> ranks(c.counts[r], -1);
-      move_fewest(c.counts, shares, static_cast<int>(r), ranks);
+      move_fewest(c.loads(), shares, static_cast<int>(r), ranks);
       beyond += c.counts[r] - std::min(c.counts[r], shares[r]);
       for (std::size_t k = 0; k < ranks.size(); ++k) {
         ASSERT_GE(ranks[k], 0);
