@@ -9,7 +9,7 @@
 namespace amr {
 namespace {
 
-constexpr int half = edge_cells / 2;
+constexpr int half_edge = edge_cells / 2;
 
 /// The offset of the layer next to the face that gas leaves through.
 int outflow_offset(int axis) {
@@ -99,10 +99,10 @@ void LayerExchange::pack(int axis, const Layer& layer, const Patches::Cells& cel
         for (int a = 0; a < edge_cells; ++a) *values++ = cell(a, b);
       break;
     case Source::larger: {
-      const int first = half * (layer.quarter & 1);
-      const int second = half * (layer.quarter >> 1);
-      for (int b = 0; b < half; ++b)
-        for (int a = 0; a < half; ++a) *values++ = cell(first + a, second + b);
+      const int first = half_edge * (layer.quarter & 1);
+      const int second = half_edge * (layer.quarter >> 1);
+      for (int b = 0; b < half_edge; ++b)
+        for (int a = 0; a < half_edge; ++a) *values++ = cell(first + a, second + b);
       break;
     }
     case Source::smaller:
@@ -122,14 +122,14 @@ void LayerExchange::unpack(const Layer& layer, const double* values,
     case Source::larger:
       for (int b = 0; b < edge_cells; ++b)
         for (int a = 0; a < edge_cells; ++a)
-          to[a + edge_cells * b] = values[a / 2 + half * (b / 2)];
+          to[a + edge_cells * b] = values[a / 2 + half_edge * (b / 2)];
       break;
     case Source::smaller: {
-      const int first = half * (layer.quarter & 1);
-      const int second = half * (layer.quarter >> 1);
-      for (int b = 0; b < half; ++b)
-        for (int a = 0; a < half; ++a)
-          to[first + a + edge_cells * (second + b)] = values[a + half * b];
+      const int first = half_edge * (layer.quarter & 1);
+      const int second = half_edge * (layer.quarter >> 1);
+      for (int b = 0; b < half_edge; ++b)
+        for (int a = 0; a < half_edge; ++a)
+          to[first + a + edge_cells * (second + b)] = values[a + half_edge * b];
       break;
     }
   }
