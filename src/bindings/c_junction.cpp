@@ -41,10 +41,24 @@ valet::JunctionTransfer& transfer_of(Valet_Junction_transfer* transfer) {
   return transfer->transfer;
 }
 
+std::string to_label(const char* label) { return label == nullptr ? "" : label; }
+
 /// A file takes blocks without ranks.
-junction::BlockChoice by_ranks(const int* ranks, uint64_t count) {
-  if (ranks == nullptr) return {};
-  return {.ranks = to_map(ranks, count)};
+junction::BlockChoice to_ranks(const int* ranks, uint64_t count, const char* label) {
+  junction::BlockChoice choice{.label = to_label(label)};
+  if (ranks != nullptr) choice.ranks = to_map(ranks, count);
+  return choice;
+}
+
+junction::BlockChoice in_range(const Valet_Block_range* range, const char* label) {
+  junction::BlockChoice choice{.label = to_label(label)};
+  if (range != nullptr) choice.range = {range->first, range->count};
+  return choice;
+}
+
+junction::BlockChoice by_layout(const Valet_Object_layout* layout, const char* label) {
+  require_pointer(layout, "the layout", "give a Valet_Object_layout");
+  return {.layout = to_object_layout(*layout), .label = to_label(label)};
 }
 
 /// In place of what a rank has wrong, so that all ranks of both sides refuse it.
@@ -87,17 +101,12 @@ int begin_array(Valet_Junction* handle, junction::Direction direction, const Val
                 const Valet_Layout* layout, std::size_t element_bytes, const char* label,
                 Valet_Junction_transfer** transfer) {
   return begin(handle, transfer, [&] {
-    junction::Description mine{direction, junction::Content::array, element_bytes,
-                               label == nullptr ? "" : label, to_layout(layout)};
+    junction::Description mine{direction, junction::Content::array, element_bytes, to_label(label),
+                               to_layout(layout)};
     const valet::TargetArray part = to_array(array, *layout);
     if (direction == junction::Direction::get) return junction::get_array(std::move(mine), part);
     return junction::put_array(std::move(mine), {part.data, part.bytes, part.order, part.strides});
   });
-}
-
-valet::ObjectLayout numbering_of(const Valet_Object_layout* layout) {
-  require_pointer(layout, "the layout", "give a Valet_Object_layout");
-  return to_object_layout(*layout);
 }
 
 /// Calls `action` with every number and switch of the options in C++, and the same in C.
@@ -209,20 +218,23 @@ int Valet_Junction_get_array(Valet_Junction* junction, const Valet_Array* array,
 }
 
 int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet_Storage* storage,
-                              uint64_t count, const int* ranks,
+                              uint64_t count, const int* ranks, const char* label,
                               Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::put_blocks(to_storage(storage), count, by_ranks(ranks, count));
+    return junction::put_blocks(to_storage(storage), count, to_ranks(ranks, count, label));
   });
 }
 
 int Valet_Junction_get_blocks(Valet_Junction* junction, const Valet_Storage* storage,
+                              const char* label, const Valet_Block_range* range,
                               Valet_Junction_transfer** transfer) {
-  return begin(junction, transfer, [&] { return junction::get_blocks(to_storage(storage), {}); });
+  return begin(junction, transfer,
+               [&] { return junction::get_blocks(to_storage(storage), in_range(range, label)); });
 }
 
 int Valet_Junction_get_blocks_into(Valet_Junction* junction, Valet_Storage_for_fn* storage_for,
-                                   void* data, Valet_Junction_transfer** transfer) {
+                                   void* data, const char* label,
+                                   Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
     if (storage_for == nullptr)
       throw valet::Error(valet::ErrorCode::invalid_argument,
@@ -233,37 +245,38 @@ int Valet_Junction_get_blocks_into(Valet_Junction* junction, Valet_Storage_for_f
           if (made == nullptr) throw std::runtime_error("it returned a null pointer");
           return to_storage(made);
         },
-        {});
+        in_range(nullptr, label));
   });
 }
 
 int Valet_Junction_put_numbered(Valet_Junction* junction, const Valet_Storage* storage,
                                 uint64_t count, const Valet_Object_layout* layout,
-                                Valet_Junction_transfer** transfer) {
+                                const char* label, Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::put_blocks(to_storage(storage), count, {.layout = numbering_of(layout)});
+    return junction::put_blocks(to_storage(storage), count, by_layout(layout, label));
   });
 }
 
 int Valet_Junction_get_numbered(Valet_Junction* junction, const Valet_Storage* storage,
-                                const Valet_Object_layout* layout,
+                                const Valet_Object_layout* layout, const char* label,
                                 Valet_Junction_transfer** transfer) {
-  return begin(junction, transfer, [&] {
-    return junction::get_blocks(to_storage(storage), {.layout = numbering_of(layout)});
-  });
+  return begin(junction, transfer,
+               [&] { return junction::get_blocks(to_storage(storage), by_layout(layout, label)); });
 }
 
 int Valet_Junction_put_ragged(Valet_Junction* junction, const Valet_Ragged_storage* storage,
-                              uint64_t count, const int* ranks,
+                              uint64_t count, const int* ranks, const char* label,
                               Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
-    return junction::put_ragged(to_storage(storage), count, by_ranks(ranks, count));
+    return junction::put_ragged(to_storage(storage), count, to_ranks(ranks, count, label));
   });
 }
 
 int Valet_Junction_get_ragged(Valet_Junction* junction, const Valet_Ragged_storage* storage,
+                              const char* label, const Valet_Block_range* range,
                               Valet_Junction_transfer** transfer) {
-  return begin(junction, transfer, [&] { return junction::get_ragged(to_storage(storage), {}); });
+  return begin(junction, transfer,
+               [&] { return junction::get_ragged(to_storage(storage), in_range(range, label)); });
 }
 
 int Valet_Junction_is_ready(Valet_Junction_transfer* transfer, int* ready) {

@@ -8,6 +8,7 @@
 #include <valet/valet.h>
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,11 +124,12 @@ static void check_blocks(int puts, int grows) {
   }
   int code = VALET_SUCCESS;
   if (puts)
-    code = Valet_Junction_put_blocks(junction, blocks.storage, (uint64_t)count, ranks, &transfer);
+    code = Valet_Junction_put_blocks(junction, blocks.storage, (uint64_t)count, ranks, NULL,
+                                     &transfer);
   else if (grows)
-    code = Valet_Junction_get_blocks_into(junction, grow, &blocks, &transfer);
+    code = Valet_Junction_get_blocks_into(junction, grow, &blocks, NULL, &transfer);
   else
-    code = Valet_Junction_get_blocks(junction, blocks.storage, &transfer);
+    code = Valet_Junction_get_blocks(junction, blocks.storage, NULL, NULL, &transfer);
   require(code == VALET_SUCCESS, "blocks");
   require(Valet_Junction_wait(transfer, &report) == VALET_SUCCESS, "the end of blocks");
   uint64_t next = 0;
@@ -153,9 +155,11 @@ static void check_numbered(int puts) {
   const int begin = begin_of(own_rank), piece = begin_of(own_rank + 1) - begin;
   const int count = puts ? piece : (objects - own_rank + own_ranks - 1) / own_ranks;
   for (int k = 0; k < objects; ++k) values[k] = puts ? begin + k : -1;
-  require((puts ? Valet_Junction_put_numbered(junction, storage, (uint64_t)count, &pieces, NULL)
-                : Valet_Junction_get_numbered(junction, storage, &in_turn, NULL)) == VALET_SUCCESS,
-          "numbered blocks");
+  require(
+      (puts
+           ? Valet_Junction_put_numbered(junction, storage, (uint64_t)count, &pieces, NULL, NULL)
+           : Valet_Junction_get_numbered(junction, storage, &in_turn, NULL, NULL)) == VALET_SUCCESS,
+      "numbered blocks");
   int wrong = 0;
   for (int k = 0; k < count; ++k)
     wrong += values[k] != (puts ? begin + k : own_rank + k * own_ranks);
@@ -178,9 +182,10 @@ static void check_ragged(int puts) {
                                  "values");
   Valet_Junction_transfer* transfer = NULL;
   Valet_Report report = Valet_Report_default();
-  require((puts ? Valet_Junction_put_ragged(junction, storage, (uint64_t)count, ranks, &transfer)
-                : Valet_Junction_get_ragged(junction, storage, &transfer)) == VALET_SUCCESS,
-          "blocks of different sizes");
+  require(
+      (puts ? Valet_Junction_put_ragged(junction, storage, (uint64_t)count, ranks, NULL, &transfer)
+            : Valet_Junction_get_ragged(junction, storage, NULL, NULL, &transfer)) == VALET_SUCCESS,
+      "blocks of different sizes");
   require(Valet_Junction_wait(transfer, &report) == VALET_SUCCESS, "their end");
   uint64_t blocks = 0;
   int wrong = 0;
@@ -232,27 +237,29 @@ static void check_errors(int odd) {
   Valet_Storage* storage = Valet_Storage_create();
   Valet_Storage_add_field(storage, values, is_first ? 3 : 0, sizeof(int), sizeof(int), "x");
   Valet_Storage* const given = is_odd ? NULL : storage;
-  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL)
-                  : Valet_Junction_get_blocks(junction, storage, NULL),
+  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL, NULL)
+                  : Valet_Junction_get_blocks(junction, storage, NULL, NULL, NULL),
          VALET_INFEASIBLE, "slots", "rank");
-  expect(is_first ? Valet_Junction_put_blocks(junction, given, 3, ranks, NULL)
-                  : Valet_Junction_get_blocks(junction, given, NULL),
+  expect(is_first ? Valet_Junction_put_blocks(junction, given, 3, ranks, NULL, NULL)
+                  : Valet_Junction_get_blocks(junction, given, NULL, NULL, NULL),
          VALET_INVALID_ARGUMENT, "a block storage without fields", "rank");
-  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, NULL, NULL)
-                  : Valet_Junction_get_blocks(junction, storage, NULL),
+  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, NULL, NULL, NULL)
+                  : Valet_Junction_get_blocks(junction, storage, NULL, NULL, NULL),
          VALET_INVALID_ARGUMENT, "gives none", "rank");
-  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL)
-                  : Valet_Junction_get_blocks_into(junction, NULL, NULL, NULL),
+  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL, NULL)
+                  : Valet_Junction_get_blocks_into(junction, NULL, NULL, NULL, NULL),
          VALET_INVALID_ARGUMENT, "the function that makes storage is a null pointer", "rank");
-  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL)
-                  : Valet_Junction_get_blocks_into(junction, no_storage, storage, NULL),
+  expect(is_first ? Valet_Junction_put_blocks(junction, storage, 3, ranks, NULL, NULL)
+                  : Valet_Junction_get_blocks_into(junction, no_storage, storage, NULL, NULL),
          VALET_CALLBACK_FAILED, "it returned a null pointer", "nothing has moved");
   const Valet_Object_layout pieces = {.block_size = 0};
-  expect(is_first ? Valet_Junction_put_numbered(junction, storage, 3, is_odd ? NULL : &pieces, NULL)
-                  : Valet_Junction_get_numbered(junction, storage, is_odd ? NULL : &pieces, NULL),
-         VALET_INVALID_ARGUMENT, "the layout is a null pointer", "give a Valet_Object_layout");
-  expect(is_first ? Valet_Junction_put_ragged(junction, NULL, 3, ranks, NULL)
-                  : Valet_Junction_get_ragged(junction, NULL, NULL),
+  expect(
+      is_first
+          ? Valet_Junction_put_numbered(junction, storage, 3, is_odd ? NULL : &pieces, NULL, NULL)
+          : Valet_Junction_get_numbered(junction, storage, is_odd ? NULL : &pieces, NULL, NULL),
+      VALET_INVALID_ARGUMENT, "the layout is a null pointer", "give a Valet_Object_layout");
+  expect(is_first ? Valet_Junction_put_ragged(junction, NULL, 3, ranks, NULL, NULL)
+                  : Valet_Junction_get_ragged(junction, NULL, NULL, NULL, NULL),
          VALET_INVALID_ARGUMENT, "the storage is a null pointer", "rank");
   Valet_Storage_free(storage);
 }
@@ -306,6 +313,67 @@ static void check_sides(int count) {
   require(Valet_Junction_close(junction) == VALET_SUCCESS, "closing");
 }
 
+/* A storage of numbers. */
+static Valet_Storage* storage_of(double* values, uint64_t room) {
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, values, room, sizeof *values, 0, "value");
+  return storage;
+}
+
+/* Two kinds of blocks of one file, by their labels and in the order in which they were not put:
+ * rank r puts the values 10*r + 0, 1, 2 twice, the second ones as negative numbers. All get the
+ * last two blocks of the first, then equal shares of the second; then lists of which rank 0 alone
+ * gets the first one. */
+static void check_file(void) {
+  char path[32];
+  double values[3], got[8];
+  uint64_t length = sizeof *values;
+  snprintf(path, sizeof path, "c_junction_%d.valet", size);
+  Valet_Storage* const storage = storage_of(values, 3);
+  Valet_Ragged_storage* const lists = Valet_Ragged_storage_create();
+  Valet_Ragged_storage_add_field(lists, values, sizeof *values, &length, 1, sizeof *values, "list");
+  require(Valet_Junction_create(MPI_COMM_WORLD, path, NULL, &junction) == VALET_SUCCESS, "a file");
+  for (int sign = 1; sign >= -1; sign -= 2) {
+    for (int k = 0; k < 3; ++k) values[k] = sign * (10 * rank + k);
+    require(Valet_Junction_put_blocks(junction, storage, 3, NULL, sign > 0 ? "plus" : "minus",
+                                      NULL) == VALET_SUCCESS,
+            "blocks for a file");
+  }
+  require(Valet_Junction_put_ragged(junction, lists, 1, NULL, "lists", NULL) == VALET_SUCCESS,
+          "lists for a file");
+  require(Valet_Junction_close(junction) == VALET_SUCCESS, "the end of a file");
+  Valet_Storage_free(storage);
+
+  Valet_Storage* const room = storage_of(got, 8);
+  Valet_Report report = Valet_Report_default();
+  Valet_Junction_transfer* transfer = NULL;
+  const Valet_Block_range last_two = {3 * (uint64_t)size - 2, 2}, beyond = {3 * (uint64_t)size, 1},
+                          first_one = {0, rank == 0 ? 1 : 0};
+  require(Valet_Junction_open(MPI_COMM_WORLD, path, NULL, &junction) == VALET_SUCCESS, "the file");
+  expect(Valet_Junction_get_blocks(junction, room, "plus", &beyond, NULL), VALET_INVALID_ARGUMENT,
+         "blocks", "rank 0");
+  expect(Valet_Junction_get_blocks(junction, room, "neither", NULL, NULL), VALET_INVALID_ARGUMENT,
+         "'neither'", "");
+  require(Valet_Junction_get_blocks(junction, room, "minus", NULL, NULL) == VALET_SUCCESS &&
+              got[0] == -10 * rank && got[2] == -10 * rank - 2,
+          "an equal share of the second blocks");
+  require(
+      Valet_Junction_get_blocks(junction, room, "plus", &last_two, &transfer) == VALET_SUCCESS &&
+          Valet_Junction_wait(transfer, &report) == VALET_SUCCESS && report.blocks_after == 2 &&
+          got[0] == 10 * (size - 1) + 1 && got[1] == 10 * (size - 1) + 2,
+      "a range of the first blocks");
+  values[0] = 1;
+  require(
+      Valet_Junction_get_ragged(junction, lists, "lists", &first_one, &transfer) == VALET_SUCCESS &&
+          Valet_Junction_wait(transfer, &report) == VALET_SUCCESS &&
+          report.blocks_after == first_one.count && values[0] == (rank == 0 ? 0 : 1),
+      "a range of lists");
+  require(Valet_Junction_close(junction) == VALET_SUCCESS, "the file closed");
+  Valet_Storage_free(room);
+  Valet_Ragged_storage_free(lists);
+  if (rank == 0) remove(path);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -316,6 +384,7 @@ int main(int argc, char** argv) {
   expect(Valet_Junction_connect(MPI_COMM_NULL, "test", NULL, &none), VALET_INVALID_COMMUNICATOR,
          "MPI_COMM_NULL", "");
   for (int count = 1; count < size; ++count) check_sides(count);
+  check_file();
   MPI_Finalize();
   return failures > 0;
 }

@@ -49,6 +49,7 @@ program fortran_junction
   do first_ranks = 1, ranks - 1
     call check_sides()
   end do
+  call check_file()
   call check_nothing()
   call MPI_Finalize(ierror)
   if (failures > 0) error stop 1
@@ -172,7 +173,7 @@ contains
       call require(Valet_Junction_put_blocks(junction, storage, 6_c_int64_t, c_loc(owners)) == &
         VALET_SUCCESS, 'blocks')
       call require(Valet_Junction_put_blocks(junction, storage, 6_c_int64_t, c_loc(owners), &
-        transfer) == VALET_SUCCESS, 'blocks with a handle')
+        transfer=transfer) == VALET_SUCCESS, 'blocks with a handle')
       call require(Valet_Junction_wait(transfer) == VALET_SUCCESS, 'their end')
       call expect(Valet_Junction_put_blocks(junction, storage, 6_c_int64_t, c_loc(owners)), &
         VALET_CALLBACK_FAILED, 'it returned a null pointer')
@@ -184,8 +185,8 @@ contains
       call require(all(values(:size(expected)) == expected), 'blocks that were got')
       values = 0
       report = Valet_Report_default()
-      call require(Valet_Junction_get_blocks(junction, storage, transfer) == VALET_SUCCESS, &
-        'blocks that are got')
+      call require(Valet_Junction_get_blocks(junction, storage, transfer=transfer) == &
+        VALET_SUCCESS, 'blocks that are got')
       call require(Valet_Junction_wait(transfer, report) == VALET_SUCCESS .and. &
         report%blocks_after == size(expected), 'their number')
       call expect(Valet_Junction_get_blocks_into(junction, c_funloc(room_for), c_loc(owners)), &
@@ -255,6 +256,35 @@ contains
       VALET_INVALID_COMMUNICATOR, 'MPI_COMM_NULL')
     call require(.not. c_associated(junction), 'no junction')
     if (c_associated(storage)) call Valet_Storage_free(storage)
+  end subroutine
+
+  ! Blocks under two labels in one file: the second ones are got as equal shares, of the first ones
+  ! all ranks get the last one.
+  subroutine check_file()
+    character(32) :: path
+    type(c_ptr) :: made, file
+    write (path, '(a, i0, a)') 'fortran_junction_', ranks, '.valet'
+    made = room_for(c_null_ptr, 2_c_int64_t)
+    call require(Valet_Junction_create(MPI_COMM_WORLD, path, junction=file) == VALET_SUCCESS, &
+      'a file')
+    values = [10*rank, 10*rank + 1]
+    call require(Valet_Junction_put_blocks(file, storage, 2_c_int64_t, c_null_ptr, 'plus') == &
+      VALET_SUCCESS, 'blocks in a file')
+    values = -values
+    call require(Valet_Junction_put_blocks(file, storage, 2_c_int64_t, c_null_ptr, 'minus') == &
+      VALET_SUCCESS, 'other blocks in a file')
+    call require(Valet_Junction_close(file) == VALET_SUCCESS, 'the end of a file')
+    call require(Valet_Junction_open(MPI_COMM_WORLD, path, junction=file) == VALET_SUCCESS, &
+      'the file')
+    values = 1
+    call require(Valet_Junction_get_blocks(file, storage, 'minus') == VALET_SUCCESS .and. &
+      all(values == [-10*rank, -10*rank - 1]), 'an equal share')
+    call require(Valet_Junction_get_blocks(file, storage, 'plus', &
+      Valet_Block_range(2*ranks - 1, 1)) == VALET_SUCCESS .and. &
+      values(1) == 10*ranks - 9, 'a range')
+    call require(Valet_Junction_close(file) == VALET_SUCCESS, 'the file closed')
+    call MPI_Barrier(MPI_COMM_WORLD, ierror)
+    if (rank == 0) call execute_command_line('rm ' // path)
   end subroutine
 
 end program

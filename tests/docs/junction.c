@@ -32,13 +32,13 @@ void simulated(Valet_Junction* analysis, int64_t n, double* part, size_t bytes,
 
   /* Each particle goes to a rank of the analysis. Without a handle a call waits. */
   for (uint64_t k = 0; k < count; ++k) owners[k] = (int)k % Valet_Junction_other_ranks(analysis);
-  Valet_Junction_put_blocks(analysis, particles, count, owners, NULL);
-  Valet_Junction_put_blocks(analysis, particles, count, owners, NULL);
+  Valet_Junction_put_blocks(analysis, particles, count, owners, NULL, NULL);
+  Valet_Junction_put_blocks(analysis, particles, count, owners, NULL, NULL);
 
   /* The same in an order that both know, and blocks of different sizes. */
   const Valet_Object_layout equal_shares = {.block_size = 0};
-  Valet_Junction_put_numbered(analysis, particles, count, &equal_shares, NULL);
-  Valet_Junction_put_ragged(analysis, lists, count, owners, NULL);
+  Valet_Junction_put_numbered(analysis, particles, count, &equal_shares, NULL, NULL);
+  Valet_Junction_put_ragged(analysis, lists, count, owners, NULL, NULL);
   Valet_Junction_close(analysis);
 }
 
@@ -68,15 +68,15 @@ uint64_t analysed(MPI_Comm comm, int64_t n, double* part, size_t bytes,
   Valet_Junction_get_array(simulation, &density, &in_turn, sizeof(double), "density", NULL);
 
   /* Particles into a storage that has room, and into one that is made for them. */
-  Valet_Junction_get_blocks(simulation, particles, NULL);
-  Valet_Junction_get_blocks_into(simulation, grown_room, room, NULL);
+  Valet_Junction_get_blocks(simulation, particles, NULL, NULL, NULL);
+  Valet_Junction_get_blocks_into(simulation, grown_room, room, NULL, NULL);
 
   const Valet_Object_layout dealt = {.block_size = 1};
-  Valet_Junction_get_numbered(simulation, particles, &dealt, NULL);
+  Valet_Junction_get_numbered(simulation, particles, &dealt, NULL, NULL);
 
   Valet_Report report = Valet_Report_default();
   Valet_Junction_transfer* transfer = NULL;
-  Valet_Junction_get_ragged(simulation, lists, &transfer);
+  Valet_Junction_get_ragged(simulation, lists, NULL, NULL, &transfer);
   Valet_Junction_wait(transfer, &report); /* there are report.blocks_after lists */
   Valet_Junction_close(simulation);
 

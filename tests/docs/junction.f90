@@ -101,7 +101,7 @@ subroutine analyse(comm, n, part, bytes, particles, room_for, room, lists, count
   code = Valet_Junction_get_numbered(simulation, particles, dealt)
 
   report = Valet_Report_default()
-  code = Valet_Junction_get_ragged(simulation, lists, transfer)
+  code = Valet_Junction_get_ragged(simulation, lists, transfer=transfer)
   code = Valet_Junction_wait(transfer, report)  ! there are report%blocks_after lists
   code = Valet_Junction_close(simulation)
 

@@ -8,11 +8,11 @@ void restarted(MPI_Comm comm, const char* path, const Valet_Storage* particles, 
   Valet_Junction* file = NULL;
   if (Valet_Junction_create(comm, path, NULL, &file) != VALET_SUCCESS)
     fprintf(stderr, "%s\n", Valet_Error_message());
-  Valet_Junction_put_blocks(file, particles, count, NULL, NULL);
+  Valet_Junction_put_blocks(file, particles, count, NULL, "particles", NULL);
   Valet_Junction_close(file);
 
   Valet_Junction_open(comm, path, NULL, &file);
-  Valet_Junction_get_blocks(file, particles, NULL);
+  Valet_Junction_get_blocks(file, particles, "particles", NULL, NULL);
   Valet_Junction_close(file);
 }
 

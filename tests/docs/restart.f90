@@ -16,11 +16,11 @@ subroutine restart(comm, particles, count) bind(C, name='fortran_restarted')
 
   code = Valet_Junction_create(comm, path, junction=file)
   if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
-  code = Valet_Junction_put_blocks(file, particles, count, c_null_ptr)
+  code = Valet_Junction_put_blocks(file, particles, count, c_null_ptr, 'particles')
   code = Valet_Junction_close(file)
 
   code = Valet_Junction_open(comm, path, junction=file)
-  code = Valet_Junction_get_blocks(file, particles)
+  code = Valet_Junction_get_blocks(file, particles, 'particles')
   code = Valet_Junction_close(file)
 end subroutine
 

@@ -3,6 +3,7 @@
 // What the storage promises besides moving: errors on all ranks, lifetime, fences, labels, memory.
 
 #include "kokkos_environment.hpp"
+#include "random_options.hpp"
 #include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
 
@@ -147,6 +148,19 @@ TEST(Blocks, ViewsThatWereNeverAllocatedTakePart) {
       EXPECT_EQ(view(k, 2), rank());
     }
   }
+}
+
+/// Not even a block's size is known then.
+TEST(Blocks, ViewsThatNobodyHasAllocatedMoveNothing) {
+  for (const valet::Method method : all_methods)
+    for (const valet::Order order : valet::all_orders) {
+      SCOPED_TRACE(std::string(to_string(method)) + ", " + to_string(order));
+      Kokkos::View<double**, Kokkos::HostSpace> view;
+      const valet::Report report =
+          valet::migrate(MPI_COMM_WORLD, valet::kokkos::blocks(valet::ref(view)), 0,
+                         std::vector<int>(), {.method = method, .order = order, .verify = true});
+      EXPECT_EQ(report.blocks_before + report.blocks_after + report.bytes_sent, 0U);
+    }
 }
 
 TEST(Blocks, WithoutSlotsTakePart) {

@@ -28,6 +28,12 @@ module valet_junction
     type(c_ptr) :: progress_data
   end type
 
+  !> Consecutive blocks of a file, from number `first` on, which counts from 0.
+  type, bind(C), public :: Valet_Block_range
+    integer(c_int64_t) :: first
+    integer(c_int64_t) :: count
+  end type
+
   public :: Valet_Junction_options_default, Valet_Junction_options_init, Valet_Junction_accept, &
     Valet_Junction_connect, Valet_Junction_create, Valet_Junction_open, &
     Valet_Junction_ranks, Valet_Junction_other_ranks, &
@@ -61,63 +67,6 @@ module valet_junction
       type(c_ptr), value :: junction
     end function
 
-    integer(c_int) function Valet_Junction_put_blocks(junction, storage, count, ranks, transfer) &
-        bind(C, name="Valet_Junction_put_blocks")
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: junction, storage, ranks
-      integer(c_int64_t), value :: count
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    integer(c_int) function Valet_Junction_put_ragged(junction, storage, count, ranks, transfer) &
-        bind(C, name="Valet_Junction_put_ragged")
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: junction, storage, ranks
-      integer(c_int64_t), value :: count
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    integer(c_int) function Valet_Junction_get_blocks(junction, storage, transfer) &
-        bind(C, name="Valet_Junction_get_blocks")
-      import :: c_int, c_ptr
-      type(c_ptr), value :: junction, storage
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    integer(c_int) function Valet_Junction_get_ragged(junction, storage, transfer) &
-        bind(C, name="Valet_Junction_get_ragged")
-      import :: c_int, c_ptr
-      type(c_ptr), value :: junction, storage
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    !> `storage_for`: c_funloc of a function with bind(C) that takes `data` as type(c_ptr), value,
-    !! and blocks as integer(c_int64_t), value, and returns a storage as type(c_ptr).
-    integer(c_int) function Valet_Junction_get_blocks_into(junction, storage_for, data, transfer) &
-        bind(C, name="Valet_Junction_get_blocks_into")
-      import :: c_funptr, c_int, c_ptr
-      type(c_ptr), value :: junction, data
-      type(c_funptr), value :: storage_for
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    integer(c_int) function Valet_Junction_put_numbered(junction, storage, count, layout, &
-        transfer) bind(C, name="Valet_Junction_put_numbered")
-      import :: c_int, c_int64_t, c_ptr, Valet_Object_layout
-      type(c_ptr), value :: junction, storage
-      integer(c_int64_t), value :: count
-      type(Valet_Object_layout) :: layout
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
-    integer(c_int) function Valet_Junction_get_numbered(junction, storage, layout, transfer) &
-        bind(C, name="Valet_Junction_get_numbered")
-      import :: c_int, c_ptr, Valet_Object_layout
-      type(c_ptr), value :: junction, storage
-      type(Valet_Object_layout) :: layout
-      type(c_ptr), intent(inout), optional :: transfer
-    end function
-
     !> `ready` becomes 1 when Valet_Junction_wait() takes as long as the data, else 0.
     integer(c_int) function Valet_Junction_is_ready(transfer, ready) &
         bind(C, name="Valet_Junction_is_ready")
@@ -134,6 +83,7 @@ module valet_junction
     end function
   end interface
 
+  ! What Fortran functions call with the labels as C takes them.
   abstract interface
     integer(c_int) function opener(communicator, name, options, junction) bind(C)
       import :: c_char, c_int, c_ptr, Valet_Junction_options
@@ -141,6 +91,48 @@ module valet_junction
       character(kind=c_char), intent(in) :: name(*)
       type(Valet_Junction_options), optional :: options
       type(c_ptr), intent(inout) :: junction
+    end function
+
+    integer(c_int) function putter(junction, storage, count, ranks, label, transfer) bind(C)
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: junction, storage, ranks
+      integer(c_int64_t), value :: count
+      character(kind=c_char), intent(in) :: label(*)
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function getter(junction, storage, label, range, transfer) bind(C)
+      import :: c_char, c_int, c_ptr, Valet_Block_range
+      type(c_ptr), value :: junction, storage
+      character(kind=c_char), intent(in) :: label(*)
+      type(Valet_Block_range), intent(in), optional :: range
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function getter_into(junction, storage_for, data, label, transfer) bind(C)
+      import :: c_char, c_funptr, c_int, c_ptr
+      type(c_ptr), value :: junction, data
+      type(c_funptr), value :: storage_for
+      character(kind=c_char), intent(in) :: label(*)
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function numbered_putter(junction, storage, count, layout, label, transfer) &
+        bind(C)
+      import :: c_char, c_int, c_int64_t, c_ptr, Valet_Object_layout
+      type(c_ptr), value :: junction, storage
+      integer(c_int64_t), value :: count
+      type(Valet_Object_layout) :: layout
+      character(kind=c_char), intent(in) :: label(*)
+      type(c_ptr), intent(inout), optional :: transfer
+    end function
+
+    integer(c_int) function numbered_getter(junction, storage, layout, label, transfer) bind(C)
+      import :: c_char, c_int, c_ptr, Valet_Object_layout
+      type(c_ptr), value :: junction, storage
+      type(Valet_Object_layout) :: layout
+      character(kind=c_char), intent(in) :: label(*)
+      type(c_ptr), intent(inout), optional :: transfer
     end function
 
     integer(c_int) function array_mover(junction, array, layout, element_bytes, label, transfer) &
@@ -223,6 +215,89 @@ contains
     procedure(array_mover), bind(C, name="Valet_Junction_get_array") :: get_array
     Valet_Junction_get_array = get_array(junction, array, layout, element_bytes, &
       trim(label) // c_null_char, transfer)
+  end function
+
+  !> `ranks` is c_null_ptr for a file.
+  integer(c_int) function Valet_Junction_put_blocks(junction, storage, count, ranks, label, &
+      transfer)
+    type(c_ptr), intent(in) :: junction, storage, ranks
+    integer(c_int64_t), intent(in) :: count
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(putter), bind(C, name="Valet_Junction_put_blocks") :: put_blocks
+    Valet_Junction_put_blocks = put_blocks(junction, storage, count, ranks, in_c(label), transfer)
+  end function
+
+  !> Without `range` a rank gets an equal share of a file.
+  integer(c_int) function Valet_Junction_get_blocks(junction, storage, label, range, transfer)
+    type(c_ptr), intent(in) :: junction, storage
+    character(*), intent(in), optional :: label
+    type(Valet_Block_range), intent(in), optional :: range
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(getter), bind(C, name="Valet_Junction_get_blocks") :: get_blocks
+    Valet_Junction_get_blocks = get_blocks(junction, storage, in_c(label), range, transfer)
+  end function
+
+  !> `storage_for`: c_funloc of a function with bind(C) that takes `data` as type(c_ptr), value,
+  !! and blocks as integer(c_int64_t), value, and returns a storage as type(c_ptr).
+  integer(c_int) function Valet_Junction_get_blocks_into(junction, storage_for, data, label, &
+      transfer)
+    type(c_ptr), intent(in) :: junction, data
+    type(c_funptr), intent(in) :: storage_for
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(getter_into), bind(C, name="Valet_Junction_get_blocks_into") :: get_into
+    Valet_Junction_get_blocks_into = get_into(junction, storage_for, data, in_c(label), transfer)
+  end function
+
+  integer(c_int) function Valet_Junction_put_numbered(junction, storage, count, layout, label, &
+      transfer)
+    type(c_ptr), intent(in) :: junction, storage
+    integer(c_int64_t), intent(in) :: count
+    type(Valet_Object_layout) :: layout
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(numbered_putter), bind(C, name="Valet_Junction_put_numbered") :: put_numbered
+    Valet_Junction_put_numbered = put_numbered(junction, storage, count, layout, in_c(label), &
+      transfer)
+  end function
+
+  integer(c_int) function Valet_Junction_get_numbered(junction, storage, layout, label, transfer)
+    type(c_ptr), intent(in) :: junction, storage
+    type(Valet_Object_layout) :: layout
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(numbered_getter), bind(C, name="Valet_Junction_get_numbered") :: get_numbered
+    Valet_Junction_get_numbered = get_numbered(junction, storage, layout, in_c(label), transfer)
+  end function
+
+  !> `ranks` is c_null_ptr for a file.
+  integer(c_int) function Valet_Junction_put_ragged(junction, storage, count, ranks, label, &
+      transfer)
+    type(c_ptr), intent(in) :: junction, storage, ranks
+    integer(c_int64_t), intent(in) :: count
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(putter), bind(C, name="Valet_Junction_put_ragged") :: put_ragged
+    Valet_Junction_put_ragged = put_ragged(junction, storage, count, ranks, in_c(label), transfer)
+  end function
+
+  !> Without `range` a rank gets an equal share of a file.
+  integer(c_int) function Valet_Junction_get_ragged(junction, storage, label, range, transfer)
+    type(c_ptr), intent(in) :: junction, storage
+    character(*), intent(in), optional :: label
+    type(Valet_Block_range), intent(in), optional :: range
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(getter), bind(C, name="Valet_Junction_get_ragged") :: get_ragged
+    Valet_Junction_get_ragged = get_ragged(junction, storage, in_c(label), range, transfer)
+  end function
+
+  !> A label that ends as in C; an empty one is none.
+  function in_c(label) result(text)
+    character(*), intent(in), optional :: label
+    character(:), allocatable :: text
+    text = c_null_char
+    if (present(label)) text = trim(label) // c_null_char
   end function
 
 end module valet_junction

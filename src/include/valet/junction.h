@@ -134,23 +134,34 @@ VALET_EXPORT int Valet_Junction_get_array(Valet_Junction* junction, const Valet_
                                           const Valet_Layout* layout, size_t element_bytes,
                                           const char* label, Valet_Junction_transfer** transfer);
 
-/** Puts each block to a rank of the other side: valet::Junction::put().
+/** Consecutive blocks of a file: valet::BlockRange. */
+typedef struct Valet_Block_range {
+  uint64_t first; /**< the first one */
+  uint64_t count; /**< how many */
+} Valet_Block_range;
+
+/** Puts each block to a rank of the other side, or into a file: valet::Junction::put().
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   The blocks. [local]
  * @param count     How many, in the first slots. [local]
  * @param ranks     `count` ranks of the other side; NULL for a file. [local]
+ * @param label     As for Valet_Junction_put_array().
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(). */
 VALET_EXPORT int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet_Storage* storage,
-                                           uint64_t count, const int* ranks,
+                                           uint64_t count, const int* ranks, const char* label,
                                            Valet_Junction_transfer** transfer);
-/** Gets blocks that the other side puts to ranks, into the slots from 0 on: valet::Junction::get().
- * Valet_Report::blocks_after says how many.
+/** Gets blocks that the other side puts to ranks, or blocks of a file, into the slots from 0 on:
+ * valet::Junction::get(). Valet_Report::blocks_after says how many.
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   Room for them. [local]
+ * @param label     As for Valet_Junction_put_array().
+ * @param range     Those of a file that this rank gets; NULL: an equal share, or what is put to
+ *                  this rank. [local]
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(); VALET_INFEASIBLE for too few slots. */
 VALET_EXPORT int Valet_Junction_get_blocks(Valet_Junction* junction, const Valet_Storage* storage,
+                                           const char* label, const Valet_Block_range* range,
                                            Valet_Junction_transfer** transfer);
 /** Returns a storage with at least so many slots, whose handle may be freed in the next call; NULL
  * on failure. It is called with 0, then with the number of blocks, and must not communicate, call
@@ -160,47 +171,56 @@ typedef const Valet_Storage* Valet_Storage_for_fn(void* data, uint64_t blocks);
  * @param junction     From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage_for  Makes it; called until the transfer has ended.
  * @param data         For storage_for.
+ * @param label        As for Valet_Junction_put_array().
  * @param transfer     As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(); VALET_CALLBACK_FAILED where storage_for fails. */
 VALET_EXPORT int Valet_Junction_get_blocks_into(Valet_Junction* junction,
                                                 Valet_Storage_for_fn* storage_for, void* data,
+                                                const char* label,
                                                 Valet_Junction_transfer** transfer);
 /** Puts blocks that a layout numbers: valet::Junction::put().
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   The blocks. [local]
  * @param count     How many, in the first slots: those of the layout. [local]
  * @param layout    On the ranks of this side.
+ * @param label     As for Valet_Junction_put_array().
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(). */
 VALET_EXPORT int Valet_Junction_put_numbered(Valet_Junction* junction, const Valet_Storage* storage,
                                              uint64_t count, const Valet_Object_layout* layout,
-                                             Valet_Junction_transfer** transfer);
+                                             const char* label, Valet_Junction_transfer** transfer);
 /** Gets numbered blocks into a layout: valet::Junction::get().
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   Room for those of the layout. [local]
  * @param layout    On the ranks of this side.
+ * @param label     As for Valet_Junction_put_array().
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(); VALET_INFEASIBLE for too few slots. */
 VALET_EXPORT int Valet_Junction_get_numbered(Valet_Junction* junction, const Valet_Storage* storage,
-                                             const Valet_Object_layout* layout,
+                                             const Valet_Object_layout* layout, const char* label,
                                              Valet_Junction_transfer** transfer);
 /** Puts blocks of different sizes, which are gone afterwards: valet::Junction::put().
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   The blocks. [local]
  * @param count     How many. [local]
- * @param ranks     `count` ranks of the other side; NULL for a file. [local]
+ * @param ranks     `count` ranks of the other side; NULL for a file: they stay. [local]
+ * @param label     As for Valet_Junction_put_array().
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(). */
 VALET_EXPORT int Valet_Junction_put_ragged(Valet_Junction* junction,
                                            const Valet_Ragged_storage* storage, uint64_t count,
-                                           const int* ranks, Valet_Junction_transfer** transfer);
+                                           const int* ranks, const char* label,
+                                           Valet_Junction_transfer** transfer);
 /** Gets blocks of different sizes: valet::Junction::get().
  * @param junction  From Valet_Junction_accept() or Valet_Junction_connect().
  * @param storage   Room for them. [local]
+ * @param label     As for Valet_Junction_put_array().
+ * @param range     As for Valet_Junction_get_blocks(). [local]
  * @param transfer  As for Valet_Junction_put_array().
  * @return As Valet_Junction_put_array(); VALET_INFEASIBLE for too little room. */
 VALET_EXPORT int Valet_Junction_get_ragged(Valet_Junction* junction,
-                                           const Valet_Ragged_storage* storage,
+                                           const Valet_Ragged_storage* storage, const char* label,
+                                           const Valet_Block_range* range,
                                            Valet_Junction_transfer** transfer);
 
 /** Whether all ranks of both sides have come: valet::JunctionTransfer::is_ready(). Local.
