@@ -86,7 +86,8 @@ class plan::Executor {
         exchange_(engine::make_exchange(state)),
         free_(state.ledger, slots_to_track()) {
     if (state.options.verify)
-      verification_ = std::make_unique<flows::Verification>(state.channel, state.ledger, flows_);
+      verification_ = std::make_unique<flows::Verification>(state.channel, state.ledger, flows_,
+                                                            state.blocks.block_bytes);
   }
 
   Executor(const Executor&) = delete;

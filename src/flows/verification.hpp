@@ -34,15 +34,16 @@ enum class BlockHash : std::uint8_t {
 /// Adds up hashes of blocks, some slots at a time: where the blocks are, or through scratch.
 class ChecksumOfBlocks {
  public:
-  ChecksumOfBlocks(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash,
-                   const PackCheck* packs)
+  /// @param block_bytes  As all ranks have agreed: a storage without slots may not know.
+  ChecksumOfBlocks(StorageBackend& backend, std::size_t block_bytes, std::span<std::byte> scratch,
+                   BlockHash hash, const PackCheck* packs)
       : backend_(backend),
+        block_bytes_(block_bytes),
         scratch_(scratch),
         hash_(hash),
         packs_(packs),
         in_place_(backend.hashes_blocks()),
-        chunk_(in_place_ ? slots_.size()
-                         : std::min(most_packed, scratch.size() / backend.block_bytes())) {}
+        chunk_(in_place_ ? slots_.size() : std::min(most_packed, scratch.size() / block_bytes)) {}
 
   void add(SlotIndex slot, std::uint64_t seed) {
     slots_[size_] = slot;
@@ -62,11 +63,12 @@ class ChecksumOfBlocks {
     const auto slots = SlotList(slots_).first(size_);
     const auto seeds = std::span<const std::uint64_t>(seeds_).first(size_);
     size_ = 0;
+    if (slots.empty()) return;
     if (in_place_) {
-      if (!slots.empty()) sum_ += backend_.hash_sum(slots, seeds);
+      sum_ += backend_.hash_sum(slots, seeds);
       return;
     }
-    const std::size_t bytes = backend_.block_bytes();
+    const std::size_t bytes = block_bytes_;
     // What a pack leaves unwritten, such as padding, is no difference.
     if (packs_ != nullptr) std::fill_n(scratch_.data(), slots.size() * bytes, std::byte{0});
     backend_.gather(slots, scratch_.data());
@@ -84,6 +86,7 @@ class ChecksumOfBlocks {
   }
 
   StorageBackend& backend_;
+  std::size_t block_bytes_;
   std::span<std::byte> scratch_;
   BlockHash hash_;
   const PackCheck* packs_;  ///< null: the library packs the blocks
@@ -101,8 +104,11 @@ class ChecksumOfBlocks {
 /// order, and the scratch.
 class Verification {
  public:
-  Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows& flows)
+  /// @param block_bytes  As all ranks have agreed.
+  Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows& flows,
+               std::size_t block_bytes)
       : flows_(flows),
+        block_bytes_(block_bytes),
         sent_(ledger, flows.outgoing.size()),
         expected_(ledger, flows.incoming.size()),
         arrived_(ledger, flows.incoming.size()),
@@ -118,7 +124,7 @@ class Verification {
   void examine(const mpi::Channel& channel, Ledger& ledger, StorageBackend& backend,
                std::span<std::byte> scratch, bool packs,
                const std::function<std::optional<Diagnostic>()>& failure) {
-    const std::size_t bytes = backend.block_bytes();
+    const std::size_t bytes = block_bytes_;
     packs = packs && !backend.hashes_blocks();
     packs_.reset();
     std::optional<Diagnostic> mine = valet::detail::unless_out_of_memory(
@@ -143,7 +149,7 @@ class Verification {
   /// Sums over what is there before the exchange. Local.
   void before(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash) {
     hash_ = hash;
-    ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
+    ChecksumOfBlocks checksum(backend, block_bytes_, scratch, hash_, packs());
     for (std::size_t i = 0; i < flows_.outgoing.size(); ++i) {
       const plan::Outgoing& flow = flows_.outgoing[i];
       for (std::uint64_t k = 0; k < flow.count; ++k)
@@ -203,7 +209,7 @@ class Verification {
   }
   [[nodiscard]] const PackCheck* packs() const { return packs_ ? &*packs_ : nullptr; }
   void sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
-    ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
+    ChecksumOfBlocks checksum(backend, block_bytes_, scratch, hash_, packs());
     for (std::size_t i = 0; i < flows_.incoming.size(); ++i) {
       const plan::Incoming& flow = flows_.incoming[i];
       SlotIndex cursor = flow.cursor;
@@ -216,7 +222,7 @@ class Verification {
     }
   }
   void sum_arrivals_in_order(StorageBackend& backend, std::span<std::byte> scratch) {
-    ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
+    ChecksumOfBlocks checksum(backend, block_bytes_, scratch, hash_, packs());
     std::fill(arrived_.begin(), arrived_.end(), 0);
     for_each_landing(flows_, imports_, holes_, [&](const schedule::FlowRun& piece, SlotList slots) {
       for (std::uint64_t k = 0; k < piece.count; ++k) checksum.add(slots[k], piece.first + k);
@@ -227,7 +233,7 @@ class Verification {
   /// exports, are the fixed blocks and the old slots of moved ones; moved blocks then count with
   /// their final slot in place of the old one.
   std::uint64_t staying(StorageBackend& backend, std::span<std::byte> scratch, bool moved) const {
-    ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
+    ChecksumOfBlocks checksum(backend, block_bytes_, scratch, hash_, packs());
     for_each_occupied([&](SlotIndex slot) { checksum.add(slot, slot); });
     std::uint64_t sum = checksum.take_sum();
     for (const SlotIndex slot : flows_.exports) checksum.add(slot, slot);
@@ -239,6 +245,7 @@ class Verification {
   }
 
   const plan::Flows& flows_;
+  std::size_t block_bytes_;
   Array<std::uint64_t> sent_, expected_, arrived_;
   schedule::GrainOrder imports_;  ///< where blocks land in order
   plan::HoleWalk holes_;          ///< likewise

@@ -316,7 +316,7 @@ static void check_sides(int count) {
 /* A storage of numbers. */
 static Valet_Storage* storage_of(double* values, uint64_t room) {
   Valet_Storage* storage = Valet_Storage_create();
-  Valet_Storage_add_field(storage, values, room, sizeof *values, 0, "value");
+  Valet_Storage_add_field(storage, values, room, sizeof *values, sizeof *values, "value");
   return storage;
 }
 

@@ -277,11 +277,11 @@ contains
     call require(Valet_Junction_open(MPI_COMM_WORLD, path, junction=file) == VALET_SUCCESS, &
       'the file')
     values = 1
-    call require(Valet_Junction_get_blocks(file, storage, 'minus') == VALET_SUCCESS .and. &
-      all(values == [-10*rank, -10*rank - 1]), 'an equal share')
+    call require(Valet_Junction_get_blocks(file, storage, 'minus') == VALET_SUCCESS, 'a share')
+    call require(all(values == [-10*rank, -10*rank - 1]), 'an equal share')
     call require(Valet_Junction_get_blocks(file, storage, 'plus', &
-      Valet_Block_range(2*ranks - 1, 1)) == VALET_SUCCESS .and. &
-      values(1) == 10*ranks - 9, 'a range')
+      Valet_Block_range(2*ranks - 1, 1)) == VALET_SUCCESS, 'a range')
+    call require(values(1) == 10*ranks - 9, 'the last block')
     call require(Valet_Junction_close(file) == VALET_SUCCESS, 'the file closed')
     call MPI_Barrier(MPI_COMM_WORLD, ierror)
     if (rank == 0) call execute_command_line('rm ' // path)

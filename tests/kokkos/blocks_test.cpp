@@ -153,7 +153,7 @@ TEST(Blocks, ViewsThatWereNeverAllocatedTakePart) {
 /// Not even a block's size is known then.
 TEST(Blocks, ViewsThatNobodyHasAllocatedMoveNothing) {
   for (const valet::Method method : all_methods)
-    for (const valet::Order order : valet::all_orders) {
+    for (const valet::Order order : all_orders) {
       SCOPED_TRACE(std::string(to_string(method)) + ", " + to_string(order));
       Kokkos::View<double**, Kokkos::HostSpace> view;
       const valet::Report report =
