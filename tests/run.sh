@@ -95,6 +95,8 @@ tests_at_a_time=$((2 * jobs))
 
 # False in a user's build: compilers that are newer than a release warn of more than we have seen.
 warnings_as_errors=$lint
+# Random tests go through all of their cases, else half.
+if $long; then export VALET_TEST_THOROUGH=1; fi
 
 # part <name> <command>...: runs it. The times of the parts are printed in the end.
 part_times=()

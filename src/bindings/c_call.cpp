@@ -21,6 +21,7 @@ static_assert(VALET_HEURISTIC_CONTINUOUS == static_cast<int>(Heuristic::continuo
 static_assert(VALET_SCHEDULER_CENTRALIZED == static_cast<int>(Scheduler::centralized));
 static_assert(VALET_EDGE_ORDER_ROTATED == static_cast<int>(EdgeOrder::rotated));
 static_assert(VALET_ORDER_STABLE == static_cast<int>(Order::stable));
+static_assert(VALET_NEGATIVE_RANK_DROP == static_cast<int>(NegativeRank::drop));
 static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(AlltoallMethod::pairwise));
 static_assert(VALET_ALLTOALL_DIRECT == static_cast<int>(AlltoallMethod::direct));
 static_assert(VALET_CALLBACK_FAILED == static_cast<int>(ErrorCode::callback_failed));
@@ -44,6 +45,7 @@ void for_each_number(InCpp& options, InC& in_c, Action&& action) {
   action(options.budget_bytes, in_c.budget_bytes);
   action(options.method, in_c.method);
   action(options.order, in_c.order);
+  action(options.negative_rank, in_c.negative_rank);
   action(options.verify, in_c.verify);
   action(options.share_memory, in_c.share_memory);
   action(options.keep_memory, in_c.keep_memory);
@@ -145,6 +147,7 @@ Options to_options(const Valet_Options& options) {
   require_choice("method", options.method,
                  method == Method::automatic || schedule::find_traits(method) != nullptr);
   require_choice("order", options.order, VALET_ORDER_STABLE);
+  require_choice("negative_rank", options.negative_rank, VALET_NEGATIVE_RANK_DROP);
   require_choice("heuristic", options.phased.heuristic, VALET_HEURISTIC_CONTINUOUS);
   require_choice("scheduler", options.phased.scheduler, VALET_SCHEDULER_CENTRALIZED);
   require_choice("edge_order", options.cyclic.edge_order, VALET_EDGE_ORDER_ROTATED);

@@ -10,6 +10,7 @@
 #include "mpi/channel.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/block_storage.hpp>
+#include <valet/detail/host_fields.hpp>
 #include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/object_layout.hpp>
@@ -24,8 +25,10 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +36,7 @@
 struct Valet_Storage {
   std::vector<valet::Field> fields;
   std::optional<valet::BlockStorage> custom;  ///< in place of fields
+  std::function<valet::BlockStorage(std::uint64_t slots)> grow;
 };
 
 struct Valet_Plan {
@@ -42,6 +46,8 @@ struct Valet_Plan {
 struct Valet_Ragged_storage {
   std::vector<valet::RaggedField> fields;
   std::vector<valet::Field> columns;
+  std::function<valet::RaggedStorage(const valet::RaggedRoom& room)> grow;
+  std::optional<valet::Diagnostic> refused;
 };
 
 namespace valet::c {
@@ -131,11 +137,21 @@ inline Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
   if (mask == nullptr) return {count};
   return Occupied::masked({mask, static_cast<std::size_t>(count)});
 }
+/// A storage that all ranks refuse together.
+inline BlockStorage refused_storage(Diagnostic why) {
+  return BlockStorage(std::make_shared<HostFields>(std::move(why)));
+}
+inline RaggedStorage refused_ragged_storage(Diagnostic why) {
+  RaggedField refused;
+  refused.prepare = [found = std::move(why)] { return std::optional(found); };
+  return {refused};
+}
 /// A null pointer is a storage without fields, which all ranks refuse together. Local.
 inline BlockStorage to_storage(const Valet_Storage* storage) {
   if (storage == nullptr) return BlockStorage(std::span<const Field>());
-  if (storage->custom) return *storage->custom;
-  return BlockStorage(std::span<const Field>(storage->fields));
+  const BlockStorage result =
+      storage->custom ? *storage->custom : BlockStorage(std::span<const Field>(storage->fields));
+  return storage->grow ? result.growing(storage->grow) : result;
 }
 
 constexpr const char* make_plan =
@@ -152,7 +168,16 @@ constexpr const char* make_ragged_storage = "make one by Valet_Ragged_storage_cr
 /// @throws Error invalid_argument for a null pointer. Local.
 inline RaggedStorage to_storage(const Valet_Ragged_storage* storage) {
   require_pointer(storage, "the storage", make_ragged_storage);
-  return RaggedStorage(storage->fields, storage->columns);
+  if (storage->refused) return refused_ragged_storage(*storage->refused);
+  const RaggedStorage result(storage->fields, storage->columns);
+  return storage->grow ? result.growing(storage->grow) : result;
+}
+
+/// What a function of the application has made. @throws std::runtime_error where that is nothing.
+template <class Storage>
+auto made_storage(const Storage* made) {
+  if (made == nullptr) throw std::runtime_error("it returned a null pointer");
+  return to_storage(made);
 }
 
 /// The defaults of C++.

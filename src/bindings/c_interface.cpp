@@ -18,13 +18,15 @@ using namespace valet::c;
 
 namespace {
 
+constexpr const char* make_storage = "make one by Valet_Storage_create()";
+
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
 static_assert(VALET_LOG_WARNING == static_cast<int>(valet::LogLevel::warning));
 
 /// @throws Error where a plan has no storage or no place. Local.
 void require_places(const Valet_Storage* storage, Valet_Plan** plan) {
-  require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+  require_pointer(storage, "the storage", make_storage);
   require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
 }
 
@@ -69,7 +71,7 @@ valet::BlockStorage to_storage(const Valet_Storage* storage, const Valet_Report*
     require_report(report);
     return valet::c::to_storage(storage);
   } catch (...) {
-    return valet::BlockStorage(std::make_shared<valet::HostFields>(diagnostic_in_flight()));
+    return refused_storage(diagnostic_in_flight());
   }
 }
 
@@ -115,7 +117,7 @@ valet::BlockStorage custom_storage(std::uint64_t slots, std::size_t block_bytes,
         slots, block_bytes,
         to_functions(complete("Valet_Custom_functions", *functions, defaults), data));
   } catch (const valet::Error&) {
-    return valet::BlockStorage(std::make_shared<valet::HostFields>(diagnostic_in_flight()));
+    return refused_storage(diagnostic_in_flight());
   }
 }
 
@@ -133,13 +135,39 @@ Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Stor
 
 int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots, size_t row_bytes,
                             ptrdiff_t slot_stride_bytes, const char* label) {
+  return Valet_Storage_add_array(storage, data, slots, slot_stride_bytes, row_bytes, 0, nullptr,
+                                 nullptr, label);
+}
+
+int Valet_Storage_add_array(Valet_Storage* storage, void* data, uint64_t slots,
+                            ptrdiff_t slot_stride_bytes, size_t element_bytes, int dimensions,
+                            const size_t* extents, const ptrdiff_t* stride_bytes,
+                            const char* label) {
   return guarded([&] {
-    require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+    require_pointer(storage, "the storage", make_storage);
     if (storage->custom)
       throw valet::Error(valet::ErrorCode::invalid_argument,
                          "a storage of functions takes no fields; make one for each");
-    storage->fields.push_back(valet::strided_field(data, slots, row_bytes, slot_stride_bytes,
-                                                   label == nullptr ? "" : label));
+    constexpr int most = valet::Field::max_dimensions;
+    if (dimensions < 0 || dimensions > most)
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         valet::joined("rows of ", dimensions, " dimensions; give 0 to ", most));
+    if (dimensions > 0) require_pointer(extents, "the extents", "give one for each dimension");
+    if (dimensions > 0) require_pointer(stride_bytes, "the strides", "give one for each dimension");
+    valet::Field field = valet::strided_field(data, slots, element_bytes, slot_stride_bytes,
+                                              label == nullptr ? "" : label);
+    field.dimension_count = static_cast<std::size_t>(dimensions);
+    for (std::size_t d = 0; d < field.dimension_count; ++d)
+      field.dimensions[d] = {extents[d], stride_bytes[d]};
+    storage->fields.push_back(std::move(field));
+  });
+}
+
+int Valet_Storage_refuse(Valet_Storage* storage, const char* why) {
+  return guarded([&] {
+    require_pointer(storage, "the storage", make_storage);
+    require_pointer(why, "the text", "say what is wrong");
+    storage->custom = refused_storage({valet::ErrorCode::invalid_argument, why});
   });
 }
 
@@ -156,6 +184,15 @@ Valet_Storage* Valet_Storage_create_custom(uint64_t slots, size_t block_bytes,
     result = storage.release();
   }));
   return result;
+}
+
+int Valet_Storage_grow_by(Valet_Storage* storage, Valet_Storage_for_fn* grow, void* data) {
+  return guarded([&] {
+    require_pointer(storage, "the storage", make_storage);
+    storage->grow = nullptr;
+    if (grow != nullptr)
+      storage->grow = [=](std::uint64_t slots) { return made_storage(grow(data, slots)); };
+  });
 }
 
 void Valet_Storage_free(Valet_Storage* storage) { delete storage; }

@@ -7,7 +7,6 @@
 #include <valet/valet.h>
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -240,11 +239,7 @@ int Valet_Junction_get_blocks_into(Valet_Junction* junction, Valet_Storage_for_f
       throw valet::Error(valet::ErrorCode::invalid_argument,
                          "the function that makes storage is a null pointer; give one");
     return junction::get_blocks(
-        [=](std::uint64_t blocks) {
-          const Valet_Storage* const made = storage_for(data, blocks);
-          if (made == nullptr) throw std::runtime_error("it returned a null pointer");
-          return to_storage(made);
-        },
+        [=](std::uint64_t blocks) { return made_storage(storage_for(data, blocks)); },
         in_range(nullptr, label));
   });
 }

@@ -50,9 +50,7 @@ RaggedCall to_execution(const valet::RaggedPlan& plan, const Valet_Ragged_storag
     require_report(report);
     return to_call(storage, plan.blocks_before(), ranks, {});
   } catch (...) {
-    valet::RaggedField refused;
-    refused.prepare = [found = diagnostic_in_flight()] { return std::optional(found); };
-    return {valet::RaggedStorage({refused}), {}, {}};
+    return {refused_ragged_storage(diagnostic_in_flight()), {}, {}};
   }
 }
 
@@ -85,6 +83,26 @@ int Valet_Ragged_storage_add_column(Valet_Ragged_storage* storage, void* data, u
     storage->columns.push_back(valet::strided_field(data, rows, row_bytes,
                                                     static_cast<std::ptrdiff_t>(row_bytes),
                                                     label == nullptr ? "" : label));
+  });
+}
+
+int Valet_Ragged_storage_grow_by(Valet_Ragged_storage* storage, Valet_Ragged_storage_for_fn* grow,
+                                 void* data) {
+  return guarded([&] {
+    require_pointer(storage, "the storage", make_ragged_storage);
+    storage->grow = nullptr;
+    if (grow != nullptr)
+      storage->grow = [=](const valet::RaggedRoom& room) {
+        return made_storage(grow(data, room.blocks, room.bytes.data()));
+      };
+  });
+}
+
+int Valet_Ragged_storage_refuse(Valet_Ragged_storage* storage, const char* why) {
+  return guarded([&] {
+    require_pointer(storage, "the storage", make_ragged_storage);
+    require_pointer(why, "the text", "say what is wrong");
+    storage->refused = valet::Diagnostic{valet::ErrorCode::invalid_argument, why};
   });
 }
 

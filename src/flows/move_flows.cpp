@@ -18,6 +18,7 @@
 #include "plan/planner.hpp"
 #include "plan/same_fields.hpp"
 #include "schedule/methods.hpp"
+#include "storage/growth.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
 
@@ -48,7 +49,8 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   Report report;
   report.method = to_string(state.options.method);
   report.block_bytes = state.blocks.block_bytes;
-  report.blocks_before = flows.blocks_before;
+  report.blocks_before = flows.blocks_before + flows.blocks_dropped;
+  report.blocks_dropped = flows.blocks_dropped;
   report.blocks_after = flows.blocks_after;
   report.blocks_sent = flows.exports.size();
   report.blocks_received = flows.blocks_arriving;
@@ -345,7 +347,8 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const StorageB
     return diagnose(ErrorCode::infeasible, "it would hold ", flows.blocks_after,
                     " blocks, but has ", slots, " slots (required_slots = ", flows.blocks_after,
                     "); grow its fields to that many slots and give the storage that is made of "
-                    "them then, or partition again with the count as a constraint");
+                    "them then, give growing() arrays, or partition again with the count as a "
+                    "constraint");
   return invalid("the storage has ", slots, " slots, the plan was made for ", flows.slots,
                  "; give storage that is not smaller");
 }
@@ -354,7 +357,6 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const StorageB
 /// @param connects  Whether the ranks have to find out from whom they take blocks.
 std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
                                      std::span<std::byte> lent, bool binds, bool& connects) {
-  if (state.failure) return state.failure;
   if (auto diagnostic = check_storage(state, backend)) return diagnostic;
   detail::FirstFailure failure;
   if (!failure.attempt(
@@ -433,9 +435,12 @@ std::optional<Diagnostic> check_binding(const plan::State& state, const StorageB
 }
 
 /// Looks at the storage, and agrees that all ranks can move its blocks. Collective.
-Storages agree_to_move(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
+Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::span<std::byte> lent,
                        bool binds, const std::function<void()>& make_blocks) {
-  storage::asked([&] { backend.refresh(); });
+  storage::asked([&] { storage.backend().refresh(); });
+  std::optional<Diagnostic> wrong = state.failure;
+  if (!wrong) wrong = storage::grow(storage, state.flows.blocks_after);
+  StorageBackend& backend = storage.backend();
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
   Storages all{storage::asked([&] { return backend.may_throw(); }),
                storage::asked([&] { return backend.hashes_blocks(); })};
@@ -446,7 +451,7 @@ Storages agree_to_move(plan::State& state, StorageBackend& backend, std::span<st
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
   bool connects = false;
-  std::optional<Diagnostic> wrong = make_ready(state, backend, lent, binds, connects);
+  if (!wrong) wrong = make_ready(state, backend, lent, binds, connects);
   if (!wrong && binds) wrong = check_binding(state, backend);
   agreement.largest(connects);
   if (!wrong && !make_blocks && !binds) executor_of(state).expect();
@@ -469,11 +474,11 @@ Storages agree_to_move(plan::State& state, StorageBackend& backend, std::span<st
 
 }  // namespace
 
-void flows::bind(plan::State& state, std::shared_ptr<StorageBackend> backend) {
+void flows::bind(plan::State& state, const BlockStorage& storage) {
   require_idle(state);
   state.bound.reset();
-  static_cast<void>(agree_to_move(state, *backend, {}, true, {}));
-  state.bound = std::move(backend);
+  static_cast<void>(agree_to_move(state, storage, {}, true, {}));
+  state.bound = storage.shared_backend();
 }
 
 void flows::begin(plan::State& state) {
@@ -489,12 +494,12 @@ void flows::begin(plan::State& state) {
   without_surprise([&] { executor.begin(*state.bound, {}); });
 }
 
-void flows::begin(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
+void flows::begin(plan::State& state, const BlockStorage& storage, std::span<std::byte> lent,
                   const std::function<void()>& make_blocks) {
   require_idle(state);
   state.bound.reset();
-  const Storages all = agree_to_move(state, backend, lent, false, make_blocks);
-  without_surprise([&] { executor_of(state).begin(backend, all); });
+  const Storages all = agree_to_move(state, storage, lent, false, make_blocks);
+  without_surprise([&] { executor_of(state).begin(storage.backend(), all); });
 }
 
 bool flows::progress(plan::State& state) {

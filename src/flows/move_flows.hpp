@@ -2,12 +2,12 @@
 #pragma once
 
 #include "plan/plan_state.hpp"
+#include <valet/block_storage.hpp>
 #include <valet/report.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 
 namespace valet::flows {
@@ -21,16 +21,16 @@ void prepare(plan::State& state);
 /// @throws std::bad_alloc. Local.
 [[nodiscard]] std::uint64_t workspace_bytes(plan::State& state);
 
-/// Begins to move the blocks of a plan, whatever they are: looks at the storage, agrees that all
-/// ranks can go on, and starts the exchange. Collective.
+/// Begins to move the blocks of a plan, whatever they are: looks at the storage, enlarges it if it
+/// grows and must, agrees that all ranks can go on, and starts the exchange. Collective.
 /// @param lent         Has workspace_bytes(), aligned as by malloc(); empty for memory of the plan.
 /// @param make_blocks  Called once all ranks have agreed: brings blocks to where the plan has them.
 /// @throws Error as execute(), on all ranks alike.
-void begin(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
+void begin(plan::State& state, const BlockStorage& storage, std::span<std::byte> lent,
            const std::function<void()>& make_blocks = {});
 /// Looks at the storage and agrees once, for all executions until one gets a storage. Collective.
 /// @throws Error as execute(), on all ranks alike.
-void bind(plan::State& state, std::shared_ptr<StorageBackend> backend);
+void bind(plan::State& state, const BlockStorage& storage);
 /// Begins to move the blocks of the bound storage, without a reduction. Collective.
 void begin(plan::State& state);
 /// Goes on as far as that takes no waiting. @return Whether nothing is left to wait for. Local.
@@ -39,10 +39,10 @@ bool progress(plan::State& state);
 [[nodiscard]] Report finish(plan::State& state);
 
 /// begin() and finish(), inside call::Frame::run().
-[[nodiscard]] inline Report move_flows(plan::State& state, StorageBackend& backend,
+[[nodiscard]] inline Report move_flows(plan::State& state, const BlockStorage& storage,
                                        std::span<std::byte> lent,
                                        const std::function<void()>& make_blocks = {}) {
-  begin(state, backend, lent, make_blocks);
+  begin(state, storage, lent, make_blocks);
   return finish(state);
 }
 

@@ -235,8 +235,12 @@ class RaggedTransfer final : public Transfer {
   BlockChoice choice_;
 };
 
+/// A storage of which some call knows how many blocks it gets, and enlarges it if it can.
 StorageFor always(const BlockStorage& storage) {
-  return [storage](std::uint64_t) { return storage; };
+  return [storage](std::uint64_t blocks) {
+    if (storage.grows() && storage.slots() < blocks) storage.grow(blocks);
+    return storage;
+  };
 }
 
 std::shared_ptr<Transfer> blocks(Direction direction, StorageFor storage_for, std::uint64_t count,

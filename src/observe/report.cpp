@@ -88,6 +88,7 @@ std::string Report::to_string() const {
     if (is_known) text += joined(parts...);
   };
   add(blocks_pulled > 0, ", ", blocks_pulled, " blocks without a message");
+  add(blocks_dropped > 0, ", ", blocks_dropped, " blocks dropped");
   add(misplaced > 0, ", ", misplaced, " of misplaced blocks");
   add(swaps > 0, ", ", swaps, " swaps");
   add(phases > 0, ", ", phases, " phases, ", detours, " blocks waited on another rank");

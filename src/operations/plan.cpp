@@ -76,7 +76,9 @@ Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;
 
-std::uint64_t Plan::blocks_before() const { return state_->flows.blocks_before; }
+std::uint64_t Plan::blocks_before() const { 
+  return state_->flows.blocks_before + state_->flows.blocks_dropped;
+}
 
 std::uint64_t Plan::blocks_after() const { return state_->flows.blocks_after; }
 
@@ -126,13 +128,13 @@ Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> wor
   const detail::MemoryReserve reserve;
   plan::State& state = begun(plan);
   if (!workspace.empty()) state.memory.return_scratch();
-  return state.frame->run([&] { return flows::move_flows(state, storage.backend(), workspace); });
+  return state.frame->run([&] { return flows::move_flows(state, storage, workspace); });
 }
 
 void Plan::bind(const BlockStorage& storage) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
-  flows::bind(*state_, storage.shared_backend());
+  flows::bind(*state_, storage);
 }
 
 Report execute(Plan& plan) {
@@ -148,7 +150,7 @@ Execution start(Plan& plan, const BlockStorage& storage) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = begun(plan);
-  state.frame->begin([&] { flows::begin(state, storage.backend(), {}); });
+  state.frame->begin([&] { flows::begin(state, storage, {}); });
   return plan::Access::execution(state, storage);
 }
 

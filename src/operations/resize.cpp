@@ -28,22 +28,27 @@ namespace {
 struct OwnPart {
   std::uint64_t count = 0;
   std::uint64_t slots = 0;
+  std::uint64_t room = 0;           ///< slots that it may have
   std::optional<Diagnostic> wrong;  ///< with the storage
 };
 
 OwnPart part_of(const BlockStorage& storage, std::uint64_t count) {
   StorageBackend& backend = storage.backend();
   storage::asked([&] { backend.refresh(); });
-  return {count, std::min(storage::asked([&] { return backend.slots(); }), detail::most_bytes),
+  const std::uint64_t slots =
+      std::min(storage::asked([&] { return backend.slots(); }), detail::most_bytes);
+  return {count, slots,
+          storage.grows() ? std::max<std::uint64_t>(slots, detail::most_slots) : slots,
           storage::asked([&] { return backend.diagnostic(); })};
 }
 
 OwnPart part_of(const RaggedStorage& storage, std::uint64_t count) {
   storage.refresh();
-  OwnPart part{count, detail::most_bytes, {}};
+  OwnPart part{count, detail::most_bytes, detail::most_slots, {}};
   for (const RaggedField& field : storage.fields())
     part.slots = std::min(part.slots, field.block_capacity);
   for (const Field& column : storage.columns()) part.slots = std::min(part.slots, column.slots);
+  if (!storage.grows()) part.room = part.slots;
   return part;
 }
 
@@ -58,7 +63,7 @@ class Resizing {
         slots_(part.slots),
         after_(after) {
     const bool by_weight = agree(part, before, options);
-    const schedule::RankLoad own{part.count, part.slots};
+    const schedule::RankLoad own{part.count, part.room};
     mpi::gather_everywhere(channel_, std::as_bytes(std::span(&own, 1)),
                            std::as_writable_bytes(std::span(loads_.data(), loads_.size())));
     for (std::size_t r = 0; r < holders_.size(); ++r) holders_[r] = {0, loads_[r].slots};

@@ -155,7 +155,7 @@ class PageMove {
     if (!lent.empty())
       lent = state_.memory.scratch_beside(pages.backend().contiguous_data(),
                                           flows::workspace_bytes(state_));
-    Report report = flows::move_flows(state_, pages.backend(), lent, make_pages);
+    Report report = flows::move_flows(state_, pages, lent, make_pages);
     report.extra_bytes_bound = state_.taking_bytes;
     const double start = mpi::now();
     if (origin_count_ > 0) {

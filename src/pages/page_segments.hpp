@@ -146,6 +146,8 @@ class PageSegments {
       next = buffer;
     }
   }
+  /// The next bytes of the memory belong to none, and are lost.
+  void skip(std::uint64_t bytes) { from_ += bytes; }
   /// Head and tail of a segment when all is appended, one behind the other.
   [[nodiscard]] std::span<std::byte> fragments_of(const Segment& segment) {
     return {states_[static_cast<std::size_t>(&segment - segments_.data())].fragments,

@@ -42,6 +42,7 @@ std::optional<Diagnostic> check_options(const AlltoallOptions& options) {
 void agree_on_options(mpi::Agreement& agreement, const Options& options) {
   agreement.equal({"Options::method", mpi::name_of<Method>}, options.method);
   agreement.equal({"Options::order", mpi::name_of<Order>}, options.order);
+  agreement.equal({"Options::negative_rank", mpi::name_of<NegativeRank>}, options.negative_rank);
   agreement.equal({"Options::verify", mpi::yes_or_no}, options.verify);
   agreement.equal({"Options::share_memory", mpi::yes_or_no}, options.share_memory);
   agreement.equal({"Options::phased.heuristic", mpi::name_of<Heuristic>}, options.phased.heuristic);

@@ -60,7 +60,8 @@ struct Flows {
 
   Form form = Form::fill;
   std::uint64_t slots = 0;  ///< the slots that this plan speaks of: all of them, or required_slots
-  std::uint64_t blocks_before = 0;
+  std::uint64_t blocks_before = 0;   ///< those that are kept
+  std::uint64_t blocks_dropped = 0;  ///< those that are not
   std::uint64_t blocks_after = 0;
   std::uint64_t blocks_resident = 0;
   std::uint64_t blocks_arriving = 0;

@@ -7,6 +7,7 @@
 #include "base/diagnose.hpp"
 #include "storage/slot_set.hpp"
 #include <valet/ledger.hpp>
+#include <valet/options.hpp>
 #include <valet/plan.hpp>
 
 #include <algorithm>
@@ -147,6 +148,7 @@ struct MapCounts {
   DestinationCounts leaving;
   std::uint64_t blocks_before = 0;
   std::uint64_t blocks_leaving = 0;
+  std::uint64_t blocks_dropped = 0;  ///< not among those before
   std::optional<Diagnostic> diagnostic;
 };
 
@@ -162,12 +164,18 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
   return bits;
 }
 
+/// The rank of blocks that NegativeRank::drop deletes.
+constexpr int dropped_rank = -1;
+
 /// @param block  What the number stands for.
 [[nodiscard]] inline Diagnostic bad_destination(std::uint64_t number, int rank, int rank_count,
                                                 const char* block = "the block in slot ") {
   return diagnose(ErrorCode::rank_out_of_range, block, number, " is sent to rank ", rank,
                   ", but the communicator has ranks 0 to ", rank_count - 1,
-                  "; ranks count from 0: fix the map, nothing has moved");
+                  rank == dropped_rank
+                      ? "; fix the map, or drop such blocks by Options::negative_rank, nothing has "
+                        "moved"
+                      : "; ranks count from 0: fix the map, nothing has moved");
 }
 
 [[nodiscard]] inline Diagnostic bad_map_size(std::size_t entries, std::uint64_t wanted) {
@@ -190,24 +198,27 @@ void read_ranks(WordOfRanks& ranks, std::uint64_t first, std::uint64_t slots,
 }
 
 /// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; a bad
-/// destination ends it, with `diagnostic` set.
+/// destination ends it, with `diagnostic` set. The slots of blocks that are dropped are free.
 template <class DestinationOf>
 void count_map(MapCounts& map_counts, const Occupied& occupied, int own_rank, int rank_count,
-               DestinationOf&& destination_of) {
+               NegativeRank negative_rank, DestinationOf&& destination_of) {
   constexpr std::uint64_t bits_of_word = 64;
   const std::uint64_t slots = map_counts.holes.slots();
   WordOfRanks ranks{};
   for (std::uint64_t first = 0; first < slots; first += bits_of_word) {
     const std::uint64_t behind = std::min(first + bits_of_word, slots);
     const std::uint64_t all = ~std::uint64_t{0} >> (bits_of_word - (behind - first));
-    const std::uint64_t here = occupied_bits(occupied, first, slots);
+    std::uint64_t here = occupied_bits(occupied, first, slots);
     read_ranks(ranks, first, here, destination_of);
-    std::uint64_t staying = 0;
+    std::uint64_t staying = 0, dropped = 0;
     for_each_rank(ranks, here, [&](int rank, std::uint64_t bits, std::uint64_t count) {
       if (rank == own_rank) {
         staying |= bits;
       } else if (rank >= 0 && rank < rank_count) {
         map_counts.leaving[rank].count += count;
+      } else if (rank == dropped_rank && negative_rank == NegativeRank::drop) {
+        dropped |= bits;
+        map_counts.blocks_dropped += count;
       } else {
         map_counts.diagnostic = bad_destination(
             first + static_cast<std::uint64_t>(std::countr_zero(bits)), rank, rank_count);
@@ -215,6 +226,7 @@ void count_map(MapCounts& map_counts, const Occupied& occupied, int own_rank, in
       return !map_counts.diagnostic;
     });
     if (map_counts.diagnostic) return;
+    here &= ~dropped;
     map_counts.initially_free.set_word(first / bits_of_word, all & ~here);
     map_counts.holes.set_word(first / bits_of_word, all & ~staying);
   }

@@ -291,7 +291,7 @@ class Planner {
         [&] {
           map_counts.emplace(state_.ledger, storage_.slots());
           count_map(*map_counts, occupied_, state_.channel.rank(), state_.channel.size(),
-                    destinations());
+                    state_.options.negative_rank, destinations());
           return map_counts->diagnostic;
         },
         [&] { return no_memory_to_plan(storage_.slots()); });
@@ -334,6 +334,7 @@ class Planner {
     flows.slots = slots;
     flows.message_blocks = message_blocks_;
     flows.blocks_before = map_counts.blocks_before;
+    flows.blocks_dropped = map_counts.blocks_dropped;
     flows.blocks_resident = map_counts.blocks_before - map_counts.blocks_leaving;
     flows.blocks_after = flows.blocks_resident;
     list_destinations(ledger, flows, map_counts);

@@ -25,7 +25,8 @@ std::optional<Diagnostic> Settings::diagnostic() const {
   if (!(imbalance_tolerance > 1))
     return invalid("an imbalance tolerance of ", text_of(imbalance_tolerance),
                    "; it is largest over mean and must be above 1");
-  if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged) return no_growth("grow");
+  if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged && !storage_grows)
+    return no_growth("grow");
   if (granularity == 0U)
     return invalid(
         "a granularity of 0; it is the most objects in a cell: give 1 for every "
@@ -53,7 +54,7 @@ void Settings::join(mpi::Agreement& agreement) const {
 
 Diagnostic no_growth(const std::string& function) {
   return invalid("when_infeasible is grow, but there is no ", function,
-                 "; give a function that returns a larger storage");
+                 "; give growing() arrays, or a function that returns a larger storage");
 }
 
 std::string text_of(double value) {

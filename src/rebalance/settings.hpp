@@ -31,6 +31,7 @@ struct VALET_EXPORT Settings {
   WhenInfeasible when_infeasible = WhenInfeasible::refuse;
   std::function<BlockStorage(std::uint64_t required_slots)> grow;
   std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged;
+  bool storage_grows = false;  ///< without them [local]
   Options migration;
   bool is_reported = false;  ///< whether this rank writes a report of the migration [local]
   /// Called on all ranks when they have agreed on the plan, before a byte moves; may be collective

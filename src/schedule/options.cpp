@@ -23,6 +23,8 @@ constexpr std::array method_names{
 
 constexpr std::array orders{Named{Order::any, "any"}, Named{Order::fill, "fill"},
                             Named{Order::stable, "stable"}};
+constexpr std::array negative_ranks{Named{NegativeRank::refuse, "refuse"},
+                                    Named{NegativeRank::drop, "drop"}};
 constexpr std::array schedulers{Named{Scheduler::distributed, "distributed"},
                                 Named{Scheduler::centralized, "centralized"}};
 constexpr std::array edge_orders{Named{EdgeOrder::ascending, "ascending"},
@@ -36,6 +38,9 @@ constexpr std::array heuristics{
 
 const char* to_string(Method method) noexcept { return detail::name_of(method_names, method); }
 const char* to_string(Order order) noexcept { return detail::name_of(orders, order); }
+const char* to_string(NegativeRank choice) noexcept {
+  return detail::name_of(negative_ranks, choice);
+}
 const char* to_string(Scheduler scheduler) noexcept {
   return detail::name_of(schedulers, scheduler);
 }
@@ -65,6 +70,9 @@ std::optional<Diagnostic> schedule::check_method(const char* option, Method meth
 std::optional<Diagnostic> schedule::check_choices(const Options& options) {
   if (auto unknown = check_method("Options::method", options.method)) return unknown;
   if (auto unknown = detail::unknown_choice(orders, "Options::order", options.order))
+    return unknown;
+  if (auto unknown =
+          detail::unknown_choice(negative_ranks, "Options::negative_rank", options.negative_rank))
     return unknown;
   const PhasedOptions& phased_options = options.phased;
   if (auto unknown =

@@ -221,16 +221,4 @@ void HostFields::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
   });
 }
 
-BlockStorage::BlockStorage(std::initializer_list<Field> fields)
-    : BlockStorage(std::span<const Field>(fields.begin(), fields.size())) {}
-
-BlockStorage::BlockStorage(std::span<const Field> fields)
-    : backend_(std::make_shared<HostFields>(fields)) {}
-
-BlockStorage::BlockStorage(std::shared_ptr<StorageBackend> backend)
-    : backend_(backend ? std::move(backend)
-                       : std::make_shared<HostFields>(Diagnostic{
-                             ErrorCode::invalid_argument,
-                             "the storage has no backend (a null pointer); give one"})) {}
-
 }  // namespace valet

@@ -131,7 +131,13 @@ class JoinedBackend final : public StorageBackend {
 }  // namespace
 
 BlockStorage joined(const BlockStorage& first, const BlockStorage& second) {
-  return BlockStorage(std::make_shared<JoinedBackend>(first, second));
+  const BlockStorage result(std::make_shared<JoinedBackend>(first, second));
+  if (!first.grows()) return result;
+  return result.growing([first, second](std::uint64_t slots) {
+    if (first.slots() < slots) first.grow(slots);
+    if (second.grows() && second.slots() < slots) second.grow(slots);
+    return joined(first, second);
+  });
 }
 
 }  // namespace valet::storage

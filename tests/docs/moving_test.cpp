@@ -69,11 +69,8 @@ std::vector<Particle> moved_by_hand(MPI_Comm comm, std::vector<Particle> particl
 
 std::vector<Particle> moved_by_valet(MPI_Comm comm, std::vector<Particle> particles,
                                      const std::vector<int>& destination) {
-  valet::Plan plan =
-      valet::plan_to_ranks(comm, {valet::field(particles)}, particles.size(), destination);
-  const std::uint64_t needed = std::max<std::uint64_t>(particles.size(), plan.required_slots());
-  particles.resize(needed);
-  const valet::Report report = valet::execute(plan, {valet::field(particles)});
+  const valet::Report report =
+      valet::migrate(comm, {valet::growing(particles, 1)}, particles.size(), destination);
   particles.resize(report.blocks_after);
   return particles;
 }
@@ -137,8 +134,7 @@ TEST(Guide, MovesByThePartsOfParMetis) {
   const int rank = valet::test::rank();
   std::uint64_t count = static_cast<std::uint64_t>(rank) + 1;
   std::vector<int> owner(count, rank);
-  const auto grow = [&](std::uint64_t slots) { owner.resize(slots); };
-  const valet::BlockStorage cells{valet::field(valet::ref(owner))};
+  const valet::BlockStorage cells{valet::growing(owner, 1)};
   idx_t no_weights = 0, from_0 = 0, one_weight = 1, parts = valet::test::size(), edges_cut = 0;
   std::vector<idx_t> vertices{0}, first_edge(count + 1), neighbour(1), defaults(3);
   for (idx_t r = 0; r < parts; ++r) vertices.push_back(vertices.back() + r + 1);
@@ -150,9 +146,7 @@ TEST(Guide, MovesByThePartsOfParMetis) {
                        defaults.data(), &edges_cut, part.data(), &comm);
 
   const std::vector<int> ranks(part.begin(), part.end());  // a part for each rank
-  valet::Plan plan = valet::plan_to_ranks(comm, cells, count, ranks);
-  if (plan.required_slots() > cells.slots()) grow(plan.required_slots());
-  count = valet::execute(plan, cells).blocks_after;
+  count = valet::migrate(comm, cells, count, ranks).blocks_after;
 
   const int source = (rank + valet::test::size() - 1) % valet::test::size();
   EXPECT_TRUE(valet::test::all_ranks(count == static_cast<std::uint64_t>(source) + 1));

@@ -39,18 +39,13 @@ TEST(Guide, MovesNodeArrays) {
 
   auto position = valet::node_array<double>(comm, 3 * slots);
   auto id = valet::node_array<std::int64_t>(comm, slots);
-  valet::BlockStorage particles{valet::field(valet::ref(position), 3),
-                                valet::field(valet::ref(id))};
+  valet::BlockStorage particles{valet::growing(position, 3), valet::growing(id, 1)};
 
   std::iota(id.begin(), id.end(), 10 * rank());
   for (std::uint64_t k = 0; k < slots; ++k) position[3 * k + 2] = static_cast<double>(id[k]);
 
-  valet::Plan plan = valet::plan_to_ranks(comm, particles, count, ranks);
-  if (plan.required_slots() > particles.slots()) {
-    position.resize(3 * plan.required_slots());  // where it is: addresses stay
-    id.resize(plan.required_slots());
-  }
-  count = valet::execute(plan, particles).blocks_after;
+  // Arrays that must grow do it where they are: addresses stay.
+  count = valet::migrate(comm, particles, count, ranks).blocks_after;
 
   EXPECT_EQ(count, rank() == 0 ? slots * static_cast<std::uint64_t>(size()) : 0);
   for (std::uint64_t k = 0; k < count; ++k)
@@ -62,25 +57,21 @@ TEST(Guide, MovesNodeArrays) {
 TEST(Readme, GrowsWhereThePlanNeedsMore) {
   const MPI_Comm comm = MPI_COMM_WORLD;
   const valet::Options options;
-  std::uint64_t capacity = 3;
   const std::uint64_t count = 3;
-  std::vector<int> numbers(capacity, rank());
+  std::vector<int> id(count, rank());
+  std::vector<double> position(3 * count, rank());
   const std::vector<int> ranks(count, 0);
-  valet::BlockStorage storage{valet::field(numbers.data(), capacity)};
-  const auto grow = [&](std::uint64_t slots) {
-    numbers.resize(capacity = slots);
-    storage = {valet::field(numbers.data(), capacity)};
-  };
 
-  valet::Plan plan = valet::plan_to_ranks(comm, storage, count, ranks, options);
-  if (plan.required_slots() > capacity) grow(plan.required_slots());  // fields, then storage
-  valet::Report report = valet::execute(plan, storage);
+  valet::BlockStorage particles{valet::growing(position, 3), valet::growing(id, 1)};
+  valet::Plan plan = valet::plan_to_ranks(comm, particles, count, ranks, options);
+  valet::Report report = valet::execute(plan, particles);
 
   EXPECT_EQ(report.blocks_after, rank() == 0 ? 3 * static_cast<std::uint64_t>(size()) : 0);
   if (rank() == 0) {
-    std::ranges::sort(numbers);
-    EXPECT_EQ(numbers.front(), 0);
-    EXPECT_EQ(numbers.back(), size() - 1);
+    EXPECT_EQ(position.size(), 9 * static_cast<std::size_t>(size()));
+    std::ranges::sort(id);
+    EXPECT_EQ(id.front(), 0);
+    EXPECT_EQ(id.back(), size() - 1);
   }
 }
 

@@ -75,8 +75,11 @@ TEST(Reference, MakesStorages) {
   valet::BlockStorage particles{valet::field(position, 3, "position"), valet::field(id)};
 
   // The same for arrays that grow between the calls: made once, looked at in each call.
-  valet::BlockStorage growing{valet::field(valet::ref(position), 3, "position"),
+  valet::BlockStorage resized{valet::field(valet::ref(position), 3, "position"),
                               valet::field(valet::ref(id))};
+
+  // For arrays that Valet enlarges where a rank gets more blocks than they have rows.
+  valet::BlockStorage enlarged{valet::growing(position, 3, "position"), valet::growing(id, 1)};
 
   // An array of structures, and one member of it.
   valet::BlockStorage whole{valet::field(cells.data(), cells.size())};
@@ -88,10 +91,11 @@ TEST(Reference, MakesStorages) {
                              {valet::field(owner)}};
 
   EXPECT_EQ(particles.block_bytes(), 3 * sizeof(double) + sizeof(int));
-  EXPECT_EQ(growing.slots(), 10);
+  EXPECT_EQ(resized.slots(), 10);
   position.resize(60);
   id.resize(20);
-  EXPECT_EQ(growing.slots(), 20);
+  EXPECT_EQ(resized.slots(), 20);
+  EXPECT_TRUE(enlarged.grows());
   EXPECT_EQ(whole.block_bytes(), sizeof(Cell));
   EXPECT_EQ(pressures.block_bytes(), sizeof(double));
   EXPECT_EQ(pressures.slots(), 7);
@@ -110,13 +114,9 @@ TEST(Reference, PlansAndExecutes) {
   std::uint64_t count = 10;
   const std::uint64_t cell_count = 10;
   std::vector<int> id = numbers(count), cell_ids = numbers(cell_count), sparse_ids = numbers(4);
-  valet::BlockStorage particles{valet::field(id)};
+  valet::BlockStorage particles{valet::growing(id, 1)};
   const valet::BlockStorage cells{valet::field(cell_ids)}, sparse{valet::field(sparse_ids)};
   const std::vector<int> ranks(count, 0);
-  const auto grow = [&](std::uint64_t slots) {
-    id.resize(slots);
-    particles = {valet::field(id)};
-  };
   const std::vector<std::uint8_t> mask = {0, 0, 1, 1};
   const std::vector<int> slot_ranks(4, (rank + 1) % size());
   std::vector<valet::Address> addresses(cell_count);  // backwards, on the next rank
@@ -125,12 +125,16 @@ TEST(Reference, PlansAndExecutes) {
 
   // A rank for each block; the slots are Valet's choice.
   valet::Plan plan = valet::plan_to_ranks(comm, particles, count, ranks);
-  if (plan.required_slots() > particles.slots()) grow(plan.required_slots());
   count = valet::execute(plan, particles).blocks_after;
 
   EXPECT_EQ(count, rank == 0 ? 10 * static_cast<std::uint64_t>(size()) : 0);
   const long long all = sum_over_ranks(sum_of(numbers(10), 10));
   EXPECT_EQ(sum_over_ranks(sum_of(id, count)), all);
+  const std::vector<int> some_leave(count, rank);
+
+  // Blocks of rank -1 are deleted.
+  valet::migrate(comm, particles, count, some_leave, {.negative_rank = valet::NegativeRank::drop});
+
   std::vector<int> wishes(count, 0);
 
   // A rank for each slot, where a mask says which of them hold a block.

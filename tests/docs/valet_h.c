@@ -53,29 +53,35 @@ uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots
   return count;
 }
 
+struct particles {
+  double* position;
+  Valet_Storage* storage;
+};
+
+/* What a rank does that gets more blocks than it has slots for, Valet_Plan_required_slots(): it makes
+ * a larger storage, and says that it may be called again. */
+const Valet_Storage* enlarge(void* data, uint64_t slots) {
+  struct particles* p = data;
+  p->position = realloc(p->position, slots * 3 * sizeof(double));
+  Valet_Storage_free(p->storage);
+  p->storage = Valet_Storage_create();
+  Valet_Storage_add_field(p->storage, p->position, slots, 3 * sizeof(double), 3 * sizeof(double),
+                          "x");
+  Valet_Storage_grow_by(p->storage, enlarge, p);
+  return p->storage;
+}
+
 uint64_t grown_particles(MPI_Comm comm, double** grown, uint64_t slots, uint64_t count,
                          const int* ranks) {
-  double* position = *grown;
-  Valet_Storage* storage = Valet_Storage_create();
-  Valet_Storage_add_field(storage, position, slots, 3 * sizeof(double), 3 * sizeof(double), "x");
+  struct particles all = {*grown, NULL};
+  const Valet_Storage* const storage = enlarge(&all, slots);
   Valet_Plan* plan = NULL;
-  if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, NULL, &plan) != VALET_SUCCESS)
-    return 0;
-
-  /* A rank that gets more than it has slots for: grow the fields, and make a storage of them. */
-  const uint64_t required = Valet_Plan_required_slots(plan);
-  if (required > slots) {
-    position = realloc(position, required * 3 * sizeof(double));
-    Valet_Storage_free(storage);
-    storage = Valet_Storage_create();
-    Valet_Storage_add_field(storage, position, required, 3 * sizeof(double), 3 * sizeof(double),
-                            "x");
-  }
-
-  if (Valet_Execute(plan, storage, NULL) == VALET_SUCCESS) count = Valet_Plan_blocks_after(plan);
+  if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, NULL, &plan) == VALET_SUCCESS &&
+      Valet_Execute(plan, storage, NULL) == VALET_SUCCESS)
+    count = Valet_Plan_blocks_after(plan);
   Valet_Plan_free(plan);
-  Valet_Storage_free(storage);
-  *grown = position;
+  Valet_Storage_free(all.storage);
+  *grown = all.position;
   return count;
 }
 

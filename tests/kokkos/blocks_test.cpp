@@ -105,6 +105,65 @@ TEST(Blocks, ReferencesFollowADualViewThatIsResized) {
   EXPECT_EQ(dual.view_host()(0), (rank() + size() - 1) % size());
 }
 
+/// All blocks go to the last rank, whose Views, of any kind, become as long as it takes.
+TEST(Blocks, GrowingViewsAreResizedWhereTheyMust) {
+  for (const bool staged : {false, true}) {
+    Doubles view("x", 4);
+    Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> matrix("y", 4, 3);
+    Kokkos::View<int* [2], Kokkos::HostSpace> pairs("z", 4);
+    Kokkos::DualView<double*, Kokkos::DefaultHostExecutionSpace> dual("d", 4);
+    valet::kokkos::NodeView<double*> node("n", 4, MPI_COMM_WORLD);
+    Kokkos::deep_copy(view, rank());
+    Kokkos::deep_copy(matrix, static_cast<float>(rank()));
+    Kokkos::deep_copy(pairs, rank());
+    Kokkos::deep_copy(dual.view_device(), rank());
+    for (std::size_t k = 0; k < 4; ++k) node(k) = rank();
+    const auto storage_of = [&](auto&&... given) {
+      return staged ? valet::kokkos::staged_blocks(valet::growing(given)...)
+                    : valet::kokkos::blocks(valet::growing(given)...);
+    };
+    const valet::BlockStorage storage = storage_of(view, matrix, pairs, dual, node);
+    EXPECT_TRUE(storage.grows());
+    const std::vector<int> ranks(4, size() - 1);
+    const valet::Report report =
+        valet::migrate(MPI_COMM_WORLD, storage, 4, ranks, {.order = valet::Order::stable});
+    const bool has_all = rank() == size() - 1;
+    const std::size_t slots = has_all ? 4 * static_cast<std::size_t>(size()) : 4;
+    EXPECT_EQ(view.extent(0), slots);
+    EXPECT_EQ(matrix.extent(0), slots);
+    EXPECT_EQ(matrix.extent(1), 3U);
+    EXPECT_EQ(pairs.extent(0), slots);
+    EXPECT_EQ(node.extent(0), slots);
+    dual.sync_host();
+    EXPECT_EQ(dual.extent(0), slots);
+    EXPECT_EQ(view.label(), "x");
+    for (std::size_t k = 0; k < report.blocks_after; ++k) {
+      // Those that stay come first.
+      const int from = k < 4 ? size() - 1 : static_cast<int>(k / 4) - 1;
+      EXPECT_EQ(view(k), from);
+      EXPECT_EQ(matrix(k, 2), static_cast<float>(from));
+      EXPECT_EQ(pairs(k, 1), from);
+      EXPECT_EQ(dual.view_host()(k), from);
+      EXPECT_EQ(node(k), from);
+    }
+  }
+}
+
+TEST(Blocks, OfGrowingViewsThatKokkosCannotResizeAreRefused) {
+  if (size() == 1) return;
+  std::vector<double> memory(4, rank());
+  using Unmanaged =
+      Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Unmanaged unmanaged(memory.data(), 4);
+  Doubles view("x", 4);
+  const auto storage = valet::kokkos::blocks(valet::growing(view), valet::growing(unmanaged));
+  expect_words(
+      error_of_migration(storage, 4),
+      {"invalid_argument", "rank 0:", "is unmanaged or has LayoutStride", "nothing has moved"});
+  EXPECT_EQ(view.extent(0), 4U) << "as long as the other one";
+  EXPECT_EQ(error_of_migration(storage, rank() == 0 ? 4 : 0), "");
+}
+
 TEST(Blocks, OfAViewThatWasResizedSinceAreRefused) {
   for (const bool staged : {false, true}) {
     Doubles view("x", 4), other("y", 4);

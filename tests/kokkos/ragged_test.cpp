@@ -90,6 +90,29 @@ TEST(KokkosRagged, MovesBlocksOfRandomMaps) {
   }
 }
 
+/// One block of r + 1 words from each rank r to the last one, whose Views are too small.
+TEST(KokkosRagged, GrowingViewsAreResizedWhereTheyMust) {
+  for (const bool offsets : {false, true}) {
+    const auto mine = static_cast<std::size_t>(rank()) + 1, all = static_cast<std::size_t>(size());
+    Words values("values", mine), words("words", offsets ? 2 : 1);
+    Kokkos::deep_copy(values, mine);
+    words(offsets ? 1 : 0) = 8 * mine;
+    const RaggedStorage storage(
+        {offsets ? kokkos::ragged_field_by_offsets(growing(values), growing(words))
+                 : kokkos::ragged_field(growing(values), growing(words))});
+    migrate(MPI_COMM_WORLD, storage, 1, std::vector<int>{size() - 1});
+    if (rank() != size() - 1) continue;
+    ASSERT_EQ(words.extent(0), all + (offsets ? 1 : 0));
+    ASSERT_EQ(values.extent(0), all * (all + 1) / 2);
+    std::size_t at = 0;  // its own block comes first
+    for (std::size_t k = 0; k < all; ++k) {
+      const std::size_t length = k == 0 ? all : k;
+      EXPECT_EQ(offsets ? words(k + 1) - words(k) : words(k), 8 * length);
+      for (std::size_t v = 0; v < length; ++v) EXPECT_EQ(values(at++), length);
+    }
+  }
+}
+
 TEST(KokkosRagged, KeepsOffsetsThatCountValues) {
   for (std::uint64_t k = 0; k < 20; ++k) {
     SCOPED_TRACE(seed_note(seed() + k));

@@ -39,7 +39,7 @@ Map random_map(std::mt19937_64& random) {
 
 MapCounts counts_of(Ledger& ledger, const Map& map) {
   MapCounts counts(ledger, map.mask.size());
-  count_map(counts, map.occupied(), own_rank, ranks,
+  count_map(counts, map.occupied(), own_rank, ranks, NegativeRank::refuse,
             [&](std::uint64_t slot) { return map.destination[slot]; });
   return counts;
 }

@@ -29,8 +29,8 @@ class MapPart {
       : map_(map),
         self_(self),
         mask_(std::max(least_slots, row_of(map.slots, self)), 0),
-        ranks_(mask_.size(), -7),  // entries of free slots must not matter
-        addresses_(mask_.size(), Address{-7, 1'000'000}) {
+        ranks_(mask_.size()),
+        addresses_(mask_.size()) {
     for (std::uint64_t slot = 0; slot < destination().size(); ++slot) {
       if (!destination()[slot]) continue;
       mask_[slot] = 1;
@@ -46,6 +46,7 @@ class MapPart {
   }
   [[nodiscard]] Plan plan(MPI_Comm comm, const BlockStorage& blocks, Form form,
                           const Options& options) {
+    say_of_free_slots(options.negative_rank);
     const Occupied occupied = Occupied::masked(mask_);
     return form == Form::to_ranks ? plan_to_ranks(comm, blocks, occupied, ranks_, options)
                                   : plan_to_slots(comm, blocks, occupied, addresses_, options);
@@ -54,6 +55,7 @@ class MapPart {
   /// @param by_count  The blocks are in the first slots, so that their number is all it takes.
   Report migrate(MPI_Comm comm, const BlockStorage& blocks, Form form, const Options& options,
                  bool by_count) {
+    say_of_free_slots(options.negative_rank);
     const auto count = static_cast<std::size_t>(std::count(mask_.begin(), mask_.end(), 1));
     const Occupied occupied = by_count ? Occupied(count) : Occupied::masked(mask_);
     const std::size_t entries = by_count ? count : mask_.size();
@@ -71,6 +73,18 @@ class MapPart {
   [[nodiscard]] int self() const { return self_; }
 
  private:
+  /// What is in the free slots of the map is called free, and its entries must not matter; or it is
+  /// called a block that is dropped.
+  void say_of_free_slots(NegativeRank choice) {
+    const bool drops = choice == NegativeRank::drop;
+    for (std::uint64_t slot = 0; slot < mask_.size(); ++slot) {
+      if (slot < destination().size() && destination()[slot]) continue;
+      mask_[slot] = drops ? 1 : 0;
+      ranks_[slot] = drops ? -1 : -7;
+      addresses_[slot] = {ranks_[slot], 1'000'000};
+    }
+  }
+
   const GlobalMap map_;
   int self_;
   std::vector<std::uint8_t> mask_;

@@ -29,6 +29,7 @@ inline MapCase random_map_case(std::mt19937_64& random) {
                      c.tightness, !c.masked);
   c.options.order = all_orders[pick(random, 0, 2)];
   c.options.verify = pick(random, 0, 3) == 0;
+  if (pick(random, 0, 3) == 0) c.options.negative_rank = NegativeRank::drop;
   c.options.stream.window = static_cast<int>(pick(random, 1, 8));
   c.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
   c.options.share_memory = pick(random, 0, 3) != 0;

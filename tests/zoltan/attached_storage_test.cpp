@@ -262,6 +262,29 @@ ToldObjects told(const RaggedBlocks& blocks, int step) {
   return objects;
 }
 
+// All objects on rank 0, and no slot elsewhere.
+TEST(AttachedStorage, EnlargesArraysThatGrow) {
+  for (const char* const when : {"REFUSE", "GROW"})
+    for (const char* const method : {"BLOCK", "RCB"}) {
+      std::vector<double> x(rank() == 0 ? 60 : 0);
+      std::vector<int> id(x.size());
+      std::iota(id.begin(), id.end(), 0);
+      std::iota(x.begin(), x.end(), 0.0);
+      ZoltanHandle handle;
+      handle.set("LB_METHOD", method);
+      handle.set("MIGRATE_WHEN_INFEASIBLE", when);
+      Attached cells(handle.get(), id.size(), growing(x), growing(id));
+      cells.coordinates([&] { return array_columns(x.data(), x.size(), 1)(); });
+      for (int step = 0; step < 2; ++step) {
+        cells.partition();
+        EXPECT_TRUE(all_ranks(cells.count() > 0));
+        EXPECT_EQ(id.size(), rank() == 0 ? 60 : cells.count());
+        EXPECT_EQ(lost_or_doubled(id, cells.count(), 60), 0);
+        for (std::uint64_t k = 0; k < cells.count(); ++k) EXPECT_EQ(x[k], id[k]);
+      }
+    }
+}
+
 // In arenas that have no byte too many, by their bytes.
 TEST(AttachedStorage, MovesBlocksOfDifferentSizes) {
   for (const char* const order : {"STABLE", "ANY"}) {

@@ -125,6 +125,26 @@ TEST(WhenInfeasible, GrowsTheStoragesOfRanksThatNeedMore) {
   EXPECT_TRUE(objects.all_are_there());
 }
 
+/// By itself, whether it is asked to or nothing is said.
+TEST(WhenInfeasible, LetsAStorageGrow) {
+  for (const WhenInfeasible when : {WhenInfeasible::refuse, WhenInfeasible::grow}) {
+    CrowdedObjects objects(each);
+    Rebalancer rebalancer(MPI_COMM_WORLD, options_of(when));
+    const auto now = [](const auto& values) {
+      return [&values] { return array_columns(values.data(), values.size(), 1)(); };
+    };
+    rebalancer.coordinates(now(objects.place));
+    rebalancer.weights(now(objects.work));
+    const BlockStorage storage{growing(objects.place, 1), growing(objects.work, 1),
+                               growing(objects.number, 1)};
+    for (int step = 0; step < 2; ++step) {
+      objects.count = rebalancer.rebalance(objects.count, storage).count;
+      EXPECT_TRUE(objects.all_are_there());
+      EXPECT_EQ(objects.number.size(), std::max(objects.count, each));
+    }
+  }
+}
+
 TEST(WhenInfeasible, ReportsGrowthThatThrowsOnAllRanks) {
   CrowdedObjects objects(few_slots);
   RebalancerOptions options = options_of(WhenInfeasible::grow);

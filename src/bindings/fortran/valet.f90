@@ -36,6 +36,7 @@ module valet
     VALET_SCHEDULER_CENTRALIZED = 1
   integer(c_int), parameter, public :: VALET_ORDER_ANY = 0, VALET_ORDER_FILL = 1
   integer(c_int), parameter, public :: VALET_ORDER_STABLE = 2
+  integer(c_int), parameter, public :: VALET_NEGATIVE_RANK_REFUSE = 0, VALET_NEGATIVE_RANK_DROP = 1
   integer(c_int), parameter, public :: VALET_EDGE_ORDER_ASCENDING = 0, VALET_EDGE_ORDER_ROTATED = 1
   integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
     VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4, &
@@ -98,6 +99,7 @@ module valet
     type(c_ptr) :: trace
     type(c_funptr) :: progress
     type(c_ptr) :: progress_data
+    integer(c_int) :: negative_rank
   end type
 
   integer, parameter, public :: VALET_REPORT_METHOD_BYTES = 16, VALET_REPORT_REASON_BYTES = 256
@@ -115,6 +117,7 @@ module valet
     integer(c_int64_t) :: blocks_sent
     integer(c_int64_t) :: blocks_received
     integer(c_int64_t) :: blocks_pulled
+    integer(c_int64_t) :: blocks_dropped
     integer(c_int64_t) :: bytes_sent
     integer(c_int64_t) :: messages
     integer(c_int64_t) :: credits
@@ -184,7 +187,9 @@ module valet
 
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
     Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
-    Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_free, Valet_Plan_to_ranks, &
+    Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_add_array, &
+    Valet_Storage_grow_by, Valet_Storage_free, &
+    Valet_Plan_to_ranks, &
     Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
     Valet_Resize, Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, Valet_Alltoallv_in_place, &
     Valet_Redistribute, Valet_Redistribute_in_place, Valet_Set_log_callback, Valet_Version, &
@@ -226,6 +231,29 @@ module valet
       integer(c_size_t), value :: row_bytes
       integer(c_ptrdiff_t), value :: slot_stride_bytes
       character(kind=c_char), intent(in) :: label(*)
+    end function
+
+    integer(c_int) function add_array(storage, data, slots, slot_stride_bytes, element_bytes, &
+        dimensions, extents, stride_bytes, label) bind(C, name="Valet_Storage_add_array")
+      import :: c_char, c_int, c_int64_t, c_ptr, c_ptrdiff_t, c_size_t
+      type(c_ptr), value :: storage, data
+      integer(c_int64_t), value :: slots
+      integer(c_ptrdiff_t), value :: slot_stride_bytes
+      integer(c_size_t), value :: element_bytes
+      integer(c_int), value :: dimensions
+      integer(c_size_t), intent(in) :: extents(*)
+      integer(c_ptrdiff_t), intent(in) :: stride_bytes(*)
+      character(kind=c_char), intent(in) :: label(*)
+    end function
+
+    !> `grow`: c_null_funptr, or c_funloc of a function with bind(C) that takes `data` as
+    !! type(c_ptr), value, and the slots as integer(c_int64_t), value, and returns a storage with as
+    !! many as type(c_ptr); c_null_ptr if it fails.
+    integer(c_int) function Valet_Storage_grow_by(storage, grow, data) &
+        bind(C, name="Valet_Storage_grow_by")
+      import :: c_funptr, c_int, c_ptr
+      type(c_ptr), value :: storage, data
+      type(c_funptr), value :: grow
     end function
 
     subroutine Valet_Storage_free(storage) bind(C, name="Valet_Storage_free")
@@ -415,6 +443,19 @@ contains
     character(*), intent(in) :: label
     Valet_Storage_add_field = add_field(storage, data, slots, row_bytes, slot_stride_bytes, &
       trim(label) // c_null_char)
+  end function
+
+  !> Rows that are arrays in any strides; `extents` and `stride_bytes` have an entry for each of
+  !! their dimensions, in the order in which they are packed, which is the same on all ranks.
+  integer(c_int) function Valet_Storage_add_array(storage, data, slots, slot_stride_bytes, &
+      element_bytes, extents, stride_bytes, label)
+    type(c_ptr), intent(in) :: storage, data
+    integer(c_int64_t), intent(in) :: slots
+    integer(c_ptrdiff_t), intent(in) :: slot_stride_bytes, stride_bytes(:)
+    integer(c_size_t), intent(in) :: element_bytes, extents(:)
+    character(*), intent(in) :: label
+    Valet_Storage_add_array = add_array(storage, data, slots, slot_stride_bytes, element_bytes, &
+      size(extents), extents, stride_bytes, trim(label) // c_null_char)
   end function
 
   !> An empty report, to be filled by a call.

@@ -7,15 +7,16 @@
 !! contiguous arrays with the target attribute. Lengths and offsets are integer(c_int64_t), in
 !! bytes. Valet keeps their addresses until the storage is freed.
 module valet_ragged
-  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_int64_t, c_null_char, &
-    c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_funptr, c_int, c_int64_t, &
+    c_null_char, c_ptr, c_size_t
   use valet, only: Valet_Options, Valet_Report
   implicit none
   private
 
   public :: Valet_Ragged_storage_create, Valet_Ragged_storage_add_field, &
     Valet_Ragged_storage_add_field_by_offsets, Valet_Ragged_storage_add_column, &
-    Valet_Ragged_storage_free, Valet_Ragged_plan_to_ranks, Valet_Ragged_plan_free, &
+    Valet_Ragged_storage_grow_by, Valet_Ragged_storage_free, Valet_Ragged_plan_to_ranks, &
+    Valet_Ragged_plan_free, &
     Valet_Ragged_plan_blocks_after, Valet_Ragged_plan_required_bytes, Valet_Ragged_execute, &
     Valet_Ragged_migrate, Valet_Ragged_resize
 
@@ -31,6 +32,15 @@ module valet_ragged
       integer(c_int64_t), value :: rows
       integer(c_size_t), value :: row_bytes
       character(kind=c_char), intent(in) :: label(*)
+    end function
+
+    !> `grow`: as in Valet_Storage_grow_by(), with the bytes of each arena behind the blocks:
+    !! integer(c_int64_t), intent(in) :: bytes(*).
+    integer(c_int) function Valet_Ragged_storage_grow_by(storage, grow, data) &
+        bind(C, name="Valet_Ragged_storage_grow_by")
+      import :: c_funptr, c_int, c_ptr
+      type(c_ptr), value :: storage, data
+      type(c_funptr), value :: grow
     end function
 
     subroutine Valet_Ragged_storage_free(storage) bind(C, name="Valet_Ragged_storage_free")

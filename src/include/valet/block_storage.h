@@ -38,6 +38,43 @@ VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
 VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,
                                          size_t row_bytes, ptrdiff_t slot_stride_bytes,
                                          const char* label);
+/** Adds a field whose rows are arrays of several dimensions, in any strides: a row of slot s has
+ * its entry (i_1, ..., i_n) at data + s * slot_stride_bytes + i_1 * stride_bytes[0] + ... Local.
+ * @param storage            From Valet_Storage_create().
+ * @param data               The first entry of slot 0; the caller owns the memory.
+ * @param slots              Number of rows; the same for all fields of a storage.
+ * @param slot_stride_bytes  From one row to the next.
+ * @param element_bytes      Bytes of an entry; the same on all ranks.
+ * @param dimensions         Of a row: 0 to 7; 0: it is one entry. The same on all ranks.
+ * @param extents            Entries along each dimension, the same on all ranks; not used if there
+ *                           is none.
+ * @param stride_bytes       From one entry to the next, along each dimension. [local]
+ * @param label              As in Valet_Storage_add_field().
+ * @return As Valet_Storage_add_field(); VALET_INVALID_ARGUMENT for other numbers of dimensions. */
+VALET_EXPORT int Valet_Storage_add_array(Valet_Storage* storage, void* data, uint64_t slots,
+                                         ptrdiff_t slot_stride_bytes, size_t element_bytes,
+                                         int dimensions, const size_t* extents,
+                                         const ptrdiff_t* stride_bytes, const char* label);
+/** Makes every call refuse this storage on all ranks, with VALET_INVALID_ARGUMENT and this text:
+ * for a layer above, where the arguments of a rank are wrong and others wait for it. Local.
+ * @param storage  From Valet_Storage_create().
+ * @param why      What is wrong, where, and how to mend it.
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT if a pointer is NULL. */
+VALET_EXPORT int Valet_Storage_refuse(Valet_Storage* storage, const char* why);
+/** Returns a storage with at least so many slots, whose handle may be freed in the next call; NULL
+ * on failure. Must not communicate or exit by longjmp. `data` is what was given with it. */
+typedef const Valet_Storage* Valet_Storage_for_fn(void* data, uint64_t blocks);
+/** Lets calls that move blocks enlarge a storage, on a rank that will hold more blocks than it has
+ * slots: valet::BlockStorage::growing(). Local.
+ * @param storage  From Valet_Storage_create() or Valet_Storage_create_custom().
+ * @param grow     Called at most once in a call, when all ranks have planned and before anything
+ *                 moves. Enlarges the arrays, which keep their rows, and returns a storage of them,
+ *                 which the application uses from then on in place of this one. NULL: it does not
+ *                 grow.
+ * @param data     For `grow`.
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT if `storage` is NULL. */
+VALET_EXPORT int Valet_Storage_grow_by(Valet_Storage* storage, Valet_Storage_for_fn* grow,
+                                       void* data);
 /** Frees the handle, not the fields. Local. @param storage  May be NULL. */
 VALET_EXPORT void Valet_Storage_free(Valet_Storage* storage);
 

@@ -48,6 +48,9 @@ struct Field {
   /// Describes the array as it is now; if without a label, it keeps its own. Empty for an array
   /// that never moves.
   std::function<Field()> current;
+  /// Gives the array this many rows, with the ones it has; may throw and change nothing then. Empty
+  /// for an array that Valet must not resize.
+  std::function<void(std::uint64_t slots)> resize;
 };
 
 /// A field with rows of `row_bytes` contiguous bytes, `slot_stride_bytes` apart: a member of an
@@ -120,7 +123,17 @@ template <detail::ResizableArray Array>
 [[nodiscard]] Field field(Ref<Array> values, std::size_t components = 1, std::string label = {}) {
   Field result = field(values.get(), components, std::move(label));
   result.current = [values, components] { return field(values.get(), components); };
+  if (values.may_grow())
+    result.resize = [values, components](std::uint64_t slots) {
+      detail::resize_to(values.get(), static_cast<std::size_t>(slots) * components);
+    };
   return result;
+}
+
+/// The same for growing(values): an array that Valet may enlarge. Local.
+template <detail::ResizableArray Array>
+[[nodiscard]] Field growing(Array& values, std::size_t components, std::string label = {}) {
+  return field(growing(values), components, std::move(label));
 }
 
 /// Rejected at compile time: a const or temporary array cannot receive blocks.
@@ -148,29 +161,53 @@ class VALET_EXPORT BlockStorage {
   explicit BlockStorage(std::span<const Field> fields);
   /// Blocks in memory that only `backend` can access (adapters).
   explicit BlockStorage(std::shared_ptr<StorageBackend> backend);
+  /// The same, of arrays that Field::resize enlarges.
+  BlockStorage(std::shared_ptr<StorageBackend> backend, std::span<const Field> fields);
   /// Refers to the same memory. There is no move that leaves an unusable storage behind.
   BlockStorage(const BlockStorage&) = default;
   /// Refers to the same memory.
   BlockStorage& operator=(const BlockStorage&) = default;
   ~BlockStorage() = default;
 
+  /// The same storage, with a function that enlarges it on a rank that will hold more blocks than
+  /// it has slots: what growing() does, for arrays that Valet cannot resize. Local.
+  /// @param grow  Called at most once in a call that moves blocks, on such a rank alone, when all
+  ///              ranks have planned and before anything moves, with the slots that are required.
+  ///              Keeps the blocks in their slots, and returns the storage, of the same fields,
+  ///              that this one and its copies are from then on. May throw, which all ranks do
+  ///              then, and must not communicate.
+  [[nodiscard]] BlockStorage growing(
+      std::function<BlockStorage(std::uint64_t required_slots)> grow) const;
+  /// Whether it may be enlarged. [local]
+  [[nodiscard]] bool grows() const { return bool(shared_->grow); }
+
   /// The most blocks that this rank can hold. [local]
   [[nodiscard]] std::uint64_t slots() const noexcept {
-    backend_->refresh();
-    return backend_->slots();
+    backend().refresh();
+    return backend().slots();
   }
   /// Bytes of a block, all fields together.
   [[nodiscard]] std::size_t block_bytes() const noexcept {
-    backend_->refresh();
-    return backend_->block_bytes();
+    backend().refresh();
+    return backend().block_bytes();
   }
   /// The backend, which accesses the memory.
-  [[nodiscard]] StorageBackend& backend() const { return *backend_; }
+  [[nodiscard]] StorageBackend& backend() const { return *shared_->backend; }
   /// The same, to keep it.
-  [[nodiscard]] const std::shared_ptr<StorageBackend>& shared_backend() const { return backend_; }
+  [[nodiscard]] const std::shared_ptr<StorageBackend>& shared_backend() const {
+    return shared_->backend;
+  }
+  /// @cond
+  // Enlarges it, where it grows. Throws what that throws.
+  void grow(std::uint64_t required_slots) const;
+  /// @endcond
 
  private:
-  std::shared_ptr<StorageBackend> backend_;
+  struct Shared {
+    std::shared_ptr<StorageBackend> backend;
+    std::function<BlockStorage(std::uint64_t required_slots)> grow;
+  };
+  std::shared_ptr<Shared> shared_;
 };
 
 }  // namespace valet

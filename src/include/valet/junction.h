@@ -163,13 +163,10 @@ VALET_EXPORT int Valet_Junction_put_blocks(Valet_Junction* junction, const Valet
 VALET_EXPORT int Valet_Junction_get_blocks(Valet_Junction* junction, const Valet_Storage* storage,
                                            const char* label, const Valet_Block_range* range,
                                            Valet_Junction_transfer** transfer);
-/** Returns a storage with at least so many slots, whose handle may be freed in the next call; NULL
- * on failure. It is called with 0, then with the number of blocks, and must not communicate, call
- * the junction or exit by longjmp. `data` is the argument of Valet_Junction_get_blocks_into(). */
-typedef const Valet_Storage* Valet_Storage_for_fn(void* data, uint64_t blocks);
 /** Gets blocks into a storage that is made when their number is known: valet::Junction::get().
  * @param junction     From Valet_Junction_accept() or Valet_Junction_connect().
- * @param storage_for  Makes it; called until the transfer has ended.
+ * @param storage_for  Makes it: called with 0, then with the number of blocks, until the transfer
+ *                     has ended. Must not call the junction.
  * @param data         For storage_for.
  * @param label        As for Valet_Junction_put_array().
  * @param transfer     As for Valet_Junction_put_array().

@@ -45,6 +45,11 @@ enum {
   VALET_ORDER_FILL = 1,  /**< the lowest free slots, by source and old slot */
   VALET_ORDER_STABLE = 2 /**< packed from slot 0, in order */
 };
+/** Valet_Options::negative_rank, of blocks whose rank is -1; see valet::NegativeRank. */
+enum {
+  VALET_NEGATIVE_RANK_REFUSE = 0, /**< a mistake */
+  VALET_NEGATIVE_RANK_DROP = 1    /**< they are deleted */
+};
 /** Valet_Cyclic_options::edge_order; see valet::EdgeOrder. */
 enum {
   VALET_EDGE_ORDER_ASCENDING = 0, /**< as published */
@@ -119,6 +124,7 @@ typedef struct Valet_Options {
   const char* trace;           /**< path of a trace, read during the call; NULL for none */
   Valet_Progress_fn* progress; /**< NULL for none; used until the plan is freed */
   void* progress_data;         /**< for progress */
+  int negative_rank;           /**< default VALET_NEGATIVE_RANK_REFUSE */
 } Valet_Options;
 
 /** Sets all options to their defaults, and `struct_size`. Local.

@@ -72,6 +72,12 @@ enum class Order {
   stable,  ///< resident blocks, then arrivals by (source rank, old slot), packed from slot 0
 };
 
+/// What rank -1 in a map says of its block. Other numbers that are no ranks are always errors.
+enum class NegativeRank {
+  refuse,  ///< a mistake: rank_out_of_range
+  drop,    ///< it is deleted: its slot is as free as others; Report::blocks_dropped counts it
+};
+
 /// Options of Method::stream.
 struct StreamOptions {
   /// Most outstanding data messages in each direction, 1 to 64.
@@ -117,6 +123,9 @@ struct Options {
   Method method = Method::automatic;
   /// Which slots the blocks of a map to ranks get.
   Order order = Order::any;
+  /// What rank -1 says, in a map of blocks or an address; for objects behind functions
+  /// (migrate_objects()) and in repair() it is always a mistake.
+  NegativeRank negative_rank = NegativeRank::refuse;
   /// Compares checksums of every block before and after, end to end; costs two passes over the
   /// data.
   bool verify = false;
@@ -153,6 +162,8 @@ struct Options {
 VALET_EXPORT const char* to_string(Method method) noexcept;
 /// The name of an order, "any", "fill" or "stable". Local.
 VALET_EXPORT const char* to_string(Order order) noexcept;
+/// The name, "refuse" or "drop". Local.
+VALET_EXPORT const char* to_string(NegativeRank choice) noexcept;
 /// The name of a scheduler, "distributed" or "centralized". Local.
 VALET_EXPORT const char* to_string(Scheduler scheduler) noexcept;
 /// The name of a heuristic, for example "first_fit". Local.

@@ -73,6 +73,22 @@ VALET_EXPORT int Valet_Ragged_storage_add_field_by_offsets(
 VALET_EXPORT int Valet_Ragged_storage_add_column(Valet_Ragged_storage* storage, void* data,
                                                  uint64_t rows, size_t row_bytes,
                                                  const char* label);
+/** As Valet_Storage_for_fn, with the bytes that each arena must have, in the order in which they
+ * were added. */
+typedef const Valet_Ragged_storage* Valet_Ragged_storage_for_fn(void* data, uint64_t blocks,
+                                                                const uint64_t* bytes);
+/** Lets calls that move blocks enlarge a storage: Valet_Storage_grow_by(). Local.
+ * @param storage  From Valet_Ragged_storage_create().
+ * @param grow     As there. NULL: it does not grow.
+ * @param data     For `grow`.
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT if `storage` is NULL. */
+VALET_EXPORT int Valet_Ragged_storage_grow_by(Valet_Ragged_storage* storage,
+                                              Valet_Ragged_storage_for_fn* grow, void* data);
+/** As Valet_Storage_refuse(). Local.
+ * @param storage  From Valet_Ragged_storage_create().
+ * @param why      As there.
+ * @return As there. */
+VALET_EXPORT int Valet_Ragged_storage_refuse(Valet_Ragged_storage* storage, const char* why);
 /** Frees the handle, not the arrays. Local. @param storage  May be NULL. */
 VALET_EXPORT void Valet_Ragged_storage_free(Valet_Ragged_storage* storage);
 

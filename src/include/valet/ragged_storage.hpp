@@ -56,7 +56,34 @@ struct RaggedField {
   std::size_t value_bytes = 1;
   /// Describes the arena as it is now, for arrays that may be resized; empty for others.
   std::function<RaggedField()> current = {};
+  /// Gives it this many bytes for this many blocks, with the ones it has; may throw and change
+  /// nothing then. Empty for arrays that Valet must not resize.
+  std::function<void(std::uint64_t bytes, std::uint64_t blocks)> resize = {};
 };
+
+/// Room that a rank needs for blocks of different sizes.
+struct RaggedRoom {
+  std::uint64_t blocks = 0;          ///< lengths in every ragged field, rows in every column
+  std::vector<std::uint64_t> bytes;  ///< for each ragged field, including alignment padding
+};
+
+/// @cond
+namespace detail {
+/// RaggedField::resize of arrays that may grow.
+/// @param more_words  Words that are no block's: 1 of offsets.
+template <class Values, class Words>
+auto resize_of(Ref<Values> values, Ref<Words> words, std::size_t more_words) {
+  std::function<void(std::uint64_t, std::uint64_t)> resize;
+  if (values.may_grow() && words.may_grow())
+    resize = [=](std::uint64_t bytes, std::uint64_t blocks) {
+      constexpr std::size_t value_bytes = sizeof(*std::data(values.get()));
+      resize_to(values.get(), static_cast<std::size_t>((bytes + value_bytes - 1) / value_bytes));
+      resize_to(words.get(), static_cast<std::size_t>(blocks) + more_words);
+    };
+  return resize;
+}
+}  // namespace detail
+/// @endcond
 
 /// An arena of values of T, with the lengths of its blocks in bytes. Local.
 /// @tparam T       Trivially copyable; not const. Every block is aligned for T.
@@ -81,7 +108,7 @@ template <class T>
   return result;
 }
 
-/// The same for vectors or NodeArrays that may be resized between the calls which use the field.
+/// The same for ref() or growing() of vectors or NodeArrays.
 template <detail::ResizableArray Values, detail::ResizableArray Lengths>
 [[nodiscard]] RaggedField ragged_field(Ref<Values> values, Ref<Lengths> lengths,
                                        std::string label = {}) {
@@ -91,6 +118,7 @@ template <detail::ResizableArray Values, detail::ResizableArray Lengths>
   RaggedField result = current();
   result.label = std::move(label);
   result.current = current;
+  result.resize = detail::resize_of(values, lengths, 0);
   return result;
 }
 
@@ -109,7 +137,7 @@ template <class T>
   return result;
 }
 
-/// The same for vectors or NodeArrays that may be resized between the calls which use the field.
+/// The same for ref() or growing() of vectors or NodeArrays.
 template <detail::ResizableArray Values, detail::ResizableArray Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(Ref<Values> values, Ref<Offsets> offsets,
                                                   std::string label = {}) {
@@ -119,6 +147,7 @@ template <detail::ResizableArray Values, detail::ResizableArray Offsets>
   RaggedField result = current();
   result.label = std::move(label);
   result.current = current;
+  result.resize = detail::resize_of(values, offsets, 1);
   return result;
 }
 
@@ -140,17 +169,33 @@ class VALET_EXPORT RaggedStorage {
   /// The same for lists made at run time.
   explicit RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns = {});
 
+  /// The same storage, with a function that enlarges it on a rank that will hold more blocks or
+  /// bytes than it has room for: BlockStorage::growing(). Local.
+  /// @param grow  As there.
+  [[nodiscard]] RaggedStorage growing(
+      std::function<RaggedStorage(const RaggedRoom& required)> grow) const;
+  /// Whether it may be enlarged. [local]
+  [[nodiscard]] bool grows() const { return bool(shared_->grow); }
+
   /// Looks again at arenas and columns that may have been resized; every call begins with it.
   /// [local]
   void refresh() const;
   /// The arenas. [local]
-  [[nodiscard]] const std::vector<RaggedField>& fields() const { return fields_; }
+  [[nodiscard]] const std::vector<RaggedField>& fields() const { return shared_->fields; }
   /// The columns. [local]
-  [[nodiscard]] const std::vector<Field>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<Field>& columns() const { return shared_->columns; }
+  /// @cond
+  // Enlarges it, where it grows. Throws what that throws.
+  void grow(const RaggedRoom& required) const;
+  /// @endcond
 
  private:
-  mutable std::vector<RaggedField> fields_;
-  mutable std::vector<Field> columns_;
+  struct Shared {
+    std::vector<RaggedField> fields;
+    std::vector<Field> columns;
+    std::function<void(const RaggedStorage& storage, const RaggedRoom& required)> grow;
+  };
+  std::shared_ptr<Shared> shared_;
 };
 
 /// @cond

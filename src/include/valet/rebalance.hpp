@@ -5,6 +5,7 @@
 /// What every rebalancing says and asks for, whatever the partitioner.
 
 #include <valet/object_layout.hpp>
+#include <valet/ragged_storage.hpp>
 #include <valet/report.hpp>
 
 #include <cstdint>
@@ -20,13 +21,7 @@ enum class WhenInfeasible {
   refuse,  ///< throws infeasible; nothing has moved
   repair,  ///< corrects the partition with the fewest changes: valet::repair(); not for
            ///< RaggedStorage
-  grow     ///< asks the application for more room: grow or grow_ragged of the options
-};
-
-/// Room that a rank needs for a partition of objects whose data are blocks of different sizes.
-struct RaggedRoom {
-  std::uint64_t blocks = 0;          ///< lengths in every ragged field, rows in every column
-  std::vector<std::uint64_t> bytes;  ///< for each ragged field, including alignment padding
+  grow     ///< asks for more room: a storage that grows, or grow or grow_ragged of the options
 };
 
 /// Largest over mean value per rank; 1 is perfect balance.

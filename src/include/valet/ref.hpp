@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// References to arrays that grow: valet::ref().
+/// References to arrays that grow: valet::ref(), valet::growing().
 
 #include <valet/detail/cxx20.hpp>
 
@@ -18,6 +18,12 @@ template <class Array>
 concept ResizableArray = std::ranges::contiguous_range<Array> && requires(Array& array) {
   array.resize(std::size_t{});
 };
+/// Resizes an array; a vector that grows without reserve() allocates twice what it has.
+template <ResizableArray Array>
+void resize_to(Array& array, std::size_t size) {
+  if constexpr (requires { array.reserve(size); }) array.reserve(size);
+  array.resize(size);
+}
 }  // namespace detail
 /// @endcond
 
@@ -26,13 +32,16 @@ template <class Array>
 class Ref {
  public:
   using Object = Array;  ///< what is referred to
-  /// As ref().
-  explicit Ref(Array& array) : array_(&array) {}
+  /// As ref(), or as growing() if it `may_grow`.
+  explicit Ref(Array& array, bool may_grow = false) : array_(&array), may_grow_(may_grow) {}
   /// The application's object, as it is now.
   [[nodiscard]] Array& get() const { return *array_; }
+  /// Whether Valet may enlarge it.
+  [[nodiscard]] bool may_grow() const { return may_grow_; }
 
  private:
   Array* array_;
+  bool may_grow_;
 };
 
 /// Refers to a vector, a NodeArray or a Kokkos View, so that a storage may be made once and the
@@ -40,7 +49,7 @@ class Ref {
 /// a storage keeps the address that the array had: it serves one call, or a plan to which it is
 /// given anew. Local.
 /// @param array  Must outlive every storage and Rebalancer that was given the reference, and must
-///               not be resized in a call.
+///               not be resized by others in a call.
 template <class Array>
 [[nodiscard]] Ref<Array> ref(Array& array) {
   return Ref<Array>(array);
@@ -48,5 +57,19 @@ template <class Array>
 /// Rejected at compile time: a temporary is gone when the array is looked at.
 template <class Array>
 void ref(const Array&&) = delete;
+
+/// Refers to an array as ref() does, and lets the call that moves blocks enlarge it: on a rank that
+/// will hold more of them than the arrays of its storage have slots, each array is resized once, to
+/// just what is needed (within the capacity that a vector has been given by reserve() nothing is
+/// allocated), after planning and before anything moves. Where that fails on a rank, no rank moves
+/// anything. All arrays of a storage are growing, or none. Local.
+/// @param array  As for ref(); a View, DualView or NodeView that Kokkos can resize.
+template <class Array>
+[[nodiscard]] Ref<Array> growing(Array& array) {
+  return Ref<Array>(array, true);
+}
+/// Rejected at compile time: a temporary is gone when the array is looked at.
+template <class Array>
+void growing(const Array&&) = delete;
 
 }  // namespace valet

@@ -34,6 +34,7 @@ typedef struct Valet_Report {
   uint64_t blocks_sent;       /**< to other ranks */
   uint64_t blocks_received;   /**< from other ranks */
   uint64_t blocks_pulled;     /**< of these, taken straight from slots of another rank */
+  uint64_t blocks_dropped;    /**< of blocks_before, by VALET_NEGATIVE_RANK_DROP */
   uint64_t bytes_sent;        /**< data only */
   uint64_t messages;          /**< data messages sent, or parts written inside the node */
   uint64_t credits;           /**< control messages sent */

@@ -25,14 +25,15 @@ struct Report {
   std::uint64_t blocks_received = 0;  ///< from other ranks
   /// Of these, taken straight from slots of another rank; pages of blocks of different sizes.
   std::uint64_t blocks_pulled = 0;
-  std::uint64_t bytes_sent = 0;    ///< of blocks_sent
-  std::uint64_t messages = 0;      ///< data messages sent, or parts written inside the node
-  std::uint64_t credits = 0;       ///< control messages sent
-  std::uint64_t local_copies = 0;  ///< blocks copied from slot to slot inside a rank
-  std::uint64_t misplaced = 0;     ///< blocks that came before their slots were free: copied again
-  std::uint64_t swaps = 0;         ///< swaps between two ranks, by methods that swap
-  std::uint64_t phases = 0;        ///< Method::phased: phases up to this rank's last one
-  std::uint64_t detours = 0;       ///< blocks received to wait here for another rank
+  std::uint64_t blocks_dropped = 0;  ///< of blocks_before, by NegativeRank::drop
+  std::uint64_t bytes_sent = 0;      ///< of blocks_sent
+  std::uint64_t messages = 0;        ///< data messages sent, or parts written inside the node
+  std::uint64_t credits = 0;         ///< control messages sent
+  std::uint64_t local_copies = 0;    ///< blocks copied from slot to slot inside a rank
+  std::uint64_t misplaced = 0;  ///< blocks that came before their slots were free: copied again
+  std::uint64_t swaps = 0;      ///< swaps between two ranks, by methods that swap
+  std::uint64_t phases = 0;     ///< Method::phased: phases up to this rank's last one
+  std::uint64_t detours = 0;    ///< blocks received to wait here for another rank
   /// Method::cyclic: actions on the critical path, the longest chain of dependent actions.
   std::uint64_t steps = 0;
   std::uint64_t neighbours = 0;         ///< ranks with which data is exchanged

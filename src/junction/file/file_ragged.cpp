@@ -5,6 +5,7 @@
 #include "junction/file/file_transfers.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/ragged/arenas.hpp"
+#include "storage/growth.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -105,11 +106,10 @@ class RaggedLoad {
     mpi::agree(channel(), wrong);
     // As many ends as blocks for every arena.
     ends_of_parts_ = end_.reader().parts_of(record_.sections.front(), ledger_);
-    for (std::size_t f = 0; f < fields(); ++f) look_at(f);
-    for (const Field& column : storage_.columns())
-      if (!wrong_ && column.slots < share_.count)
-        wrong_ = diagnose(ErrorCode::infeasible, "a column has ", column.slots, " rows; it gets ",
-                          share_.count, " blocks: grow it to that");
+    RaggedRoom required{share_.count, {}};
+    for (std::size_t f = 0; f < fields(); ++f) required.bytes.push_back(bytes_of(f));
+    if (!wrong_) wrong_ = storage::grow(storage_, required);
+    if (!wrong_) wrong_ = check_room(required);
     mpi::agree(channel(), wrong_);
     for (std::size_t f = 0; f < fields() && !wrong_; ++f) take(f);
     for (std::size_t c = 0; c < storage_.columns().size() && !wrong_; ++c) take_column(c);
@@ -176,10 +176,9 @@ class RaggedLoad {
     return {{ends_of_parts_.data(), ends_of_parts_.size()}, share_.first};
   }
 
-  /// Whether everything fits, before anything is written.
-  void look_at(std::size_t number) {
+  /// The bytes that an arena must have, once its blocks are found to be sound.
+  std::uint64_t bytes_of(std::size_t number) {
     const RaggedField& field = storage_.fields()[number];
-    const std::string name = ragged::name_of(field, number);
     const Ends ends = find_ends();
     std::uint64_t needed = 0;
     bool are_whole = true, is_sound = true;
@@ -191,19 +190,31 @@ class RaggedLoad {
       are_whole = are_whole && length % field.value_bytes == 0 &&
                   (!field.are_offsets || length % field.alignment_bytes == 0);
     });
-    if (wrong_) return;
+    if (wrong_) return 0;
     if (!is_sound)
       wrong_ =
           diagnose(ErrorCode::corrupted, "the lengths of ", FileEnd::name_of(record_.description),
                    " in '", end_.reader().file().path(), "' cannot be; use an older file");
     else if (!are_whole)
-      wrong_ = invalid(name, " is of values of ", field.value_bytes,
+      wrong_ = invalid(ragged::name_of(field, number), " is of values of ", field.value_bytes,
                        " bytes, and blocks in the file are not; get them into an arena of the type "
                        "that was put");
-    else if (share_.count > field.block_capacity || needed > field.capacity_bytes)
-      wrong_ = diagnose(ErrorCode::infeasible, name, " has room for ", field.block_capacity,
-                        " blocks and ", field.capacity_bytes, " bytes; it gets ", share_.count,
-                        " blocks with ", needed, " bytes: grow it to that");
+    return needed;
+  }
+  [[nodiscard]] std::optional<Diagnostic> check_room(const RaggedRoom& required) const {
+    for (std::size_t f = 0; f < fields(); ++f) {
+      const RaggedField& field = storage_.fields()[f];
+      if (share_.count > field.block_capacity || required.bytes[f] > field.capacity_bytes)
+        return diagnose(ErrorCode::infeasible, ragged::name_of(field, f), " has room for ",
+                        field.block_capacity, " blocks and ", field.capacity_bytes,
+                        " bytes; it gets ", share_.count, " blocks with ", required.bytes[f],
+                        " bytes: grow it to that");
+    }
+    for (const Field& column : storage_.columns())
+      if (column.slots < share_.count)
+        return diagnose(ErrorCode::infeasible, "a column has ", column.slots, " rows; it gets ",
+                        share_.count, " blocks: grow it to that");
+    return std::nullopt;
   }
   /// Collective.
   void take(std::size_t number) {

@@ -49,7 +49,7 @@ class ArenaMove : public pages::SegmentMove {
     bool fits = true;
     for_each_block(arena_, ranks, plan_.destinations,
                    [&](std::size_t segment, std::uint64_t bytes) {
-                     fits = fits && outgoing().list(segment, bytes);
+                     if (segment < peers.size()) fits = fits && outgoing().list(segment, bytes);
                    });
     return fits && outgoing().is_complete();
   }
@@ -80,9 +80,12 @@ class ArenaMove : public pages::SegmentMove {
       ~FreeExecutor() { executor.reset(); }
     } const free_executor{state().executor};
     return SegmentMove::run(fragments, [&] {
-      for_each_block(
-          arena_, ranks, plan_.destinations,
-          [&](std::size_t segment, std::uint64_t bytes) { outgoing().append(segment, bytes); });
+      for_each_block(arena_, ranks, plan_.destinations,
+                     [&, segments = plan_.destinations.peers().size()](std::size_t segment,
+                                                                       std::uint64_t bytes) {
+                       segment < segments ? outgoing().append(segment, bytes)
+                                          : outgoing().skip(bytes);
+                     });
     });
   }
 

@@ -101,8 +101,8 @@ class Destinations {
 };
 
 /// Calls action(index, bytes) for the blocks of an arena from the first to the last; `index` as of
-/// Destinations::index_of(). Block by block: where neighbours go anywhere, to look for runs of them
-/// costs more.
+/// Destinations::index_of(), behind the last one for a block that is dropped. Block by block: where
+/// neighbours go anywhere, to look for runs of them costs more.
 template <class Action>
 void for_each_block(const Arena& arena, std::span<const int> ranks, Destinations& destinations,
                     Action&& action) {

@@ -36,8 +36,11 @@ class BlockSums {
       for (Sum& sum : outgoing_) sum.other = 0;
       const std::byte* data = arenas[a].data;
       for (std::uint64_t k = 0; k < ranks.size(); ++k) {
-        Sum& sum = outgoing_[plan_.destinations.index_of(ranks[k])];
-        sum.sum += hash_of(arenas[a], data, k, sum.other++, a);
+        const std::size_t peer = plan_.destinations.index_of(ranks[k]);
+        if (peer < outgoing_.size()) {
+          Sum& sum = outgoing_[peer];
+          sum.sum += hash_of(arenas[a], data, k, sum.other++, a);
+        }
         data += arenas[a].bytes_of(k);
       }
     }

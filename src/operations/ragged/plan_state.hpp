@@ -62,10 +62,11 @@ struct PlanState {
   Vector<Arena> arenas;   ///< as planned; memory may be another when the plan is carried out
   std::size_t fields = 0;
   std::uint64_t blocks_before = 0, blocks_after = 0, blocks_leaving = 0, blocks_arriving = 0;
-  std::uint64_t page_bytes = 0;   ///< the same on all ranks
-  std::uint64_t list_bytes = 0;   ///< part of the budget
-  bool anything_moves = false;    ///< on any rank
-  std::uint64_t fingerprint = 0;  ///< fingerprint_of() the map and the lengths
+  std::uint64_t blocks_dropped = 0;  ///< among those before
+  std::uint64_t page_bytes = 0;      ///< the same on all ranks
+  std::uint64_t list_bytes = 0;      ///< part of the budget
+  bool anything_moves = false;       ///< on any rank
+  std::uint64_t fingerprint = 0;     ///< fingerprint_of() the map and the lengths
 
   /// The part of the budget that pages do not get: those of the largest size leave half of a budget
   /// of twice their buffers, and what is shared for the first arena is at most half of the rest.

@@ -11,7 +11,7 @@
 #include "operations/ragged/plan_state.hpp"
 #include "plan/planner.hpp"
 #include "schedule/methods.hpp"
-#include "storage/field_check.hpp"
+#include "storage/growth.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -45,9 +45,16 @@ std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& stora
     return diagnose(ErrorCode::infeasible, "it would hold ", plan.blocks_after, " blocks, with ",
                     bytes, " bytes in ", name, ", which has ", has, " (required_bytes = ", bytes,
                     ", required blocks = ", plan.blocks_after,
-                    "); grow it to that, or partition again with the bytes as a constraint");
+                    "); grow it to that, give growing() arrays, or partition again with the bytes "
+                    "as a constraint");
   }
   return std::nullopt;
+}
+
+RaggedRoom room_of(const PlanState& plan) {
+  RaggedRoom room{plan.blocks_after, {}};
+  for (std::size_t f = 0; f < plan.fields; ++f) room.bytes.push_back(plan.required_bytes(f));
+  return room;
 }
 
 Diagnostic changed() {
@@ -90,6 +97,8 @@ class Execution {
 
  private:
   [[nodiscard]] std::optional<Diagnostic> check() {
+    if (storage_.grows())
+      if (auto diagnostic = storage::grow(storage_, room_of(plan_))) return diagnostic;
     if (auto diagnostic = check_ragged(storage_, plan_.blocks_before)) return diagnostic;
     if (storage_.fields().size() != plan_.fields || ranks_.size() != plan_.blocks_before)
       return changed();
@@ -208,6 +217,7 @@ class Execution {
     report.method = to_string(base_.options.method == Method::automatic ? Method::stream
                                                                         : base_.options.method);
     report.blocks_before = plan_.blocks_before;
+    report.blocks_dropped = plan_.blocks_dropped;
     report.blocks_after = plan_.blocks_after;
     report.blocks_sent = plan_.blocks_leaving;
     report.blocks_received = plan_.blocks_arriving;
@@ -254,22 +264,6 @@ class Execution {
 
 }  // namespace
 }  // namespace ragged
-
-void RaggedStorage::refresh() const {
-  for (RaggedField& field : fields_) {
-    if (!field.current) continue;
-    const RaggedField now = field.current();
-    field.data = now.data;
-    field.capacity_bytes = now.capacity_bytes;
-    field.lengths = now.lengths;
-    field.block_capacity = now.block_capacity;
-    field.are_offsets = now.are_offsets;
-  }
-  for (Field& column : columns_) storage::look_again(column);
-}
-
-RaggedStorage::RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns)
-    : fields_(fields.begin(), fields.end()), columns_(columns.begin(), columns.end()) {}
 
 RaggedPlan::RaggedPlan(std::unique_ptr<ragged::PlanState> state) : state_(std::move(state)) {}
 RaggedPlan::RaggedPlan(RaggedPlan&&) noexcept = default;

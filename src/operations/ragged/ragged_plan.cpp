@@ -70,17 +70,21 @@ class Planner {
     if (auto found = check_lengths(storage_, state_.arenas, count_)) return found;
     for (std::uint64_t k = 0; k < count_; ++k) {
       const int rank = ranks_[k];
-      if (rank < 0 || rank >= channel_.size())
+      if (rank >= 0 && rank < channel_.size())
+        state_.destinations.count(rank);
+      else if (rank == plan::dropped_rank && chosen_.negative_rank == NegativeRank::drop)
+        ++state_.blocks_dropped;
+      else
         return plan::bad_destination(k, rank, channel_.size(), "block ");
-      state_.destinations.count(rank);
     }
     state_.destinations.sort();
     state_.bytes_out = ArenaBytes(ledger_, outgoing().size(), state_.arenas.size());
     state_.starts_out = ArenaBytes(ledger_, outgoing().size(), state_.arenas.size());
     for (std::size_t a = 0; a < state_.fields; ++a)
-      for_each_block(
-          state_.arenas[a], ranks_, state_.destinations,
-          [&](std::size_t peer, std::uint64_t bytes) { state_.bytes_out.at(peer, a) += bytes; });
+      for_each_block(state_.arenas[a], ranks_, state_.destinations,
+                     [&](std::size_t peer, std::uint64_t bytes) {
+                       if (peer < outgoing().size()) state_.bytes_out.at(peer, a) += bytes;
+                     });
     state_.blocks_before = count_;
     state_.fingerprint = fingerprint_of(state_.arenas, ranks_);
     for (std::size_t p = 0; p < outgoing().size(); ++p) {
@@ -100,8 +104,9 @@ class Planner {
               if (peer.rank != channel_.rank()) leaving.push_back({peer.rank, peer.blocks, 0});
           },
           [&] { return no_memory(count_); });
+    const bool is_whole = !diagnostic && state_.blocks_dropped == 0;
     const layout::MapPattern pattern =
-        diagnostic ? layout::MapPattern{} : layout::recognise(ranks_, channel_.size());
+        is_whole ? layout::recognise(ranks_, channel_.size()) : layout::MapPattern{};
     const plan::MapLayout layout = plan::agree_on_map(channel_, pattern, leaving.size(), 0).layout;
     state_.base.from_layout = layout != plan::MapLayout::none;
     if (state_.base.from_layout)
@@ -130,7 +135,8 @@ class Planner {
       state_.incoming.push_back(outgoing()[own]);
       std::ranges::sort(state_.incoming, {}, &RankBlocks::rank);
     }
-    state_.blocks_after = state_.blocks_arriving + count_ - state_.blocks_leaving;
+    state_.blocks_after =
+        state_.blocks_arriving + count_ - state_.blocks_leaving - state_.blocks_dropped;
     if (state_.base.from_layout)
       state_.base.segments = outgoing().size() + arriving.size() - (stays ? 1 : 0);
     state_.bytes_in = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
@@ -148,7 +154,7 @@ class Planner {
     std::uint64_t shapes = 0;
     for (const Arena& arena : state_.arenas)
       shapes = (shapes * 1'000'003 + arena.row_bytes * 64 + arena.alignment_bytes) % (1ULL << 60);
-    state_.anything_moves = state_.blocks_leaving > 0;
+    state_.anything_moves = state_.blocks_leaving + state_.blocks_dropped > 0;
     mpi::Agreement agreement;
     agreement.equal({.name = "the number of ragged fields", .code = ErrorCode::field_mismatch},
                     storage_.fields().size());

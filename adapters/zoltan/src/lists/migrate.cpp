@@ -355,7 +355,12 @@ BlockStorage joined(const BlockStorage& storage, const std::vector<Field>& field
 RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fields) {
   std::vector<Field> columns = storage.columns();
   columns.insert(columns.end(), fields.begin(), fields.end());
-  return RaggedStorage(storage.fields(), columns);
+  RaggedStorage result(storage.fields(), columns);
+  if (!storage.grows()) return result;
+  return result.growing([storage, fields](const RaggedRoom& required) {
+    storage.grow(required);
+    return joined(storage, fields);
+  });
 }
 
 ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,

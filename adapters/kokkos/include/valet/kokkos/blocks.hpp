@@ -51,13 +51,13 @@ template <Path path, class MakeSpaces, class Queue, class... Given>
   if constexpr (path == Path::automatic && (is_host_accessible<ViewOf<Given>> && ...) &&
                 !prefers_kernels<Space, ViewOf<Given>...>) {
     using Blocks = ViewBlocks<std::remove_const_t<decltype(spaces)>, Queue, Given...>;
-    return BlockStorage(std::make_shared<Blocks>(spaces, queue, given...));
+    return BlockStorage(std::make_shared<Blocks>(spaces, queue, given...), fields_of(given...));
   } else {
     static_assert((is_accessible<Space, ViewOf<Given>> && ...),
                   "Valet: the memory space of a View can be reached neither by the host nor by the "
                   "execution space; give an execution space that reaches all Views of the storage");
     using Blocks = StagedBlocks<Space, Queue, Given...>;
-    return BlockStorage(std::make_shared<Blocks>(space, queue, given...));
+    return BlockStorage(std::make_shared<Blocks>(space, queue, given...), fields_of(given...));
   }
 }
 
@@ -80,7 +80,8 @@ template <Path path, class First, class... Rest>
 
 /// Makes a block storage of Views: `blocks(view, ...)` or `blocks(space, view, ...)`. Any View may
 /// be a DualView, and each may be given as valet::ref(view), which sees what Kokkos::resize() and
-/// assignments do to the View later.
+/// assignments do to the View later, or as valet::growing(view), which Valet resizes where a rank
+/// will hold more blocks than it has rows.
 ///
 /// Local; keeps copies of Views that are given without valet::ref(), as they are now: for one call,
 /// or for a plan to which the storage is given anew. Such a View that nobody else holds any more,

@@ -91,6 +91,14 @@ template <class Values, class Words, class Make>
                             typename ViewOf<Words>::execution_space());
   };
   if constexpr (is_reference<Values> || is_reference<Words>) field.current = current;
+  if constexpr (is_reference<Values> && is_reference<Words>)
+    if (values.may_grow() && words.may_grow())
+      field.resize = [values, words, more = field.are_offsets ? 1U : 0U](std::uint64_t bytes,
+                                                                         std::uint64_t blocks) {
+        constexpr std::size_t value_bytes = sizeof(typename ViewOf<Values>::value_type);
+        resize_rows(values, (bytes + value_bytes - 1) / value_bytes);
+        resize_rows(words, blocks + more);
+      };
   return field;
 }
 
@@ -100,8 +108,9 @@ template <class Values, class Words, class Make>
 /// Local.
 ///
 /// The field keeps copies of the Views, so their memory lives at least as long; make a new field
-/// after Kokkos::resize(), or give valet::ref(view). It must not outlive Kokkos::finalize().
-/// Collective calls first fence the default instances of the Views' execution spaces.
+/// after Kokkos::resize(), or give valet::ref(view) or valet::growing(view). It must not outlive
+/// Kokkos::finalize(). Collective calls first fence the default instances of the Views' execution
+/// spaces.
 ///
 /// @param values   All memory that blocks may fill: bytes, or values of any trivially copyable
 ///                 type, for which every block is aligned.

@@ -4,13 +4,16 @@
 /// Requirements on a View, and its form as a valet::Field.
 
 #include <valet/block_storage.hpp>
+#include <valet/error.hpp>
 #include <valet/kokkos/detail/dual_views.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace valet::kokkos::detail {
 
@@ -89,6 +92,34 @@ template <class View>
   return field;
 }
 
+/// Whether Kokkos::resize() takes it.
+template <class View>
+constexpr bool is_resizable = View::rank_dynamic > 0 && View::traits::is_managed &&
+                              !std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>;
+
+/// Gives the View, DualView or NodeView that is referred to another first extent. Local; throws
+/// what Kokkos does.
+template <class Object>
+void resize_rows(Ref<Object> reference, std::uint64_t rows) {
+  using View = ViewOf<Ref<Object>>;
+  Object& object = reference.get();
+  const auto n = static_cast<std::size_t>(rows);
+  if constexpr (requires { object.is_current(); }) {
+    object.resize(n);
+  } else if constexpr (is_resizable<View>) {
+    const View view = view_of(reference);
+    [&]<std::size_t... d>(std::index_sequence<d...>) {
+      Kokkos::resize(object, n, view.extent(d + 1)...);
+    }
+    (std::make_index_sequence<std::size_t{View::rank_dynamic} - 1>());
+  } else {
+    throw Error(ErrorCode::invalid_argument,
+                "View '" + label_of(reference) +
+                    "' is unmanaged or has LayoutStride, so that "
+                    "Kokkos cannot resize it; give valet::ref(view) of the one that you resize");
+  }
+}
+
 /// A View or DualView, or a reference to one, as a field. Local.
 template <class Given>
 [[nodiscard]] Field field_of(const Given& given) {
@@ -98,7 +129,10 @@ template <class Given>
     return field;
   };
   Field field = describe(given);
-  if constexpr (is_reference<Given>) field.current = [=] { return describe(given); };
+  if constexpr (is_reference<Given>) {
+    field.current = [=] { return describe(given); };
+    if (given.may_grow()) field.resize = [=](std::uint64_t slots) { resize_rows(given, slots); };
+  }
   return field;
 }
 

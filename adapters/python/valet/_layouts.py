@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Block-cyclic layouts of arrays over the ranks."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import byref, c_int, c_int64
+from collections.abc import Sequence
+from typing import Any, Optional
+
+import numpy as np
+from mpi4py import MPI
+
+from . import _library as c
+
+
+class Layout:
+    """A block-cyclic layout of an array, the same on all ranks: ``extents`` of all of it, ``blocks`` dealt in turn
+    over a ``grid`` of ranks. ``order`` "C" numbers the ranks of the grid row by row, "F" column by column."""
+
+    def __init__(self, extents: Sequence[int], blocks: Sequence[int], grid: Sequence[int], order: str = "C",
+                 first_ranks: Optional[Sequence[int]] = None, ranks: Optional[Sequence[int]] = None):
+        lengths = {len(extents), len(blocks), len(grid)}
+        if len(lengths) != 1 or order not in ("C", "F"):
+            raise ValueError("extents, blocks and grid have one number for each dimension, and the order is 'C' or 'F'")
+        self.extents, self.blocks, self.grid = tuple(extents), tuple(blocks), tuple(grid)
+        self._lists = [_numbers(c_int64, extents), _numbers(c_int64, blocks), _numbers(c_int, grid),
+                       _numbers(c_int, first_ranks), _numbers(c_int, ranks)]
+        self.in_c = c.Layout(len(extents), self._lists[0], self._lists[1], self._lists[2], 0 if order == "C" else 1,
+                             self._lists[3], self._lists[4])
+
+
+def _numbers(kind, values):
+    return None if values is None else (kind * len(values))(*values)
+
+
+def array_in_c(array: Optional[np.ndarray]):
+    """This rank's part, and what must live as long. None, or what is no array that can be moved, is a part without
+    memory, which all ranks refuse where it must have elements."""
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject or not array.flags.writeable or not array.size or \
+            any(stride % array.itemsize for stride in array.strides):
+        return c.Array(None, 0, 0, None), None
+    strides = _numbers(c_int64, [stride // array.itemsize for stride in array.strides])
+    last = sum((extent - 1) * stride for extent, stride in zip(array.shape, array.strides))
+    order = 1 if array.flags.f_contiguous and not array.flags.c_contiguous else 0
+    return c.Array(array.ctypes.data, last + array.itemsize, order, strides), (array, strides)
+
+
+def item_bytes(array: Optional[np.ndarray]) -> int:
+    return array.itemsize if isinstance(array, np.ndarray) else 0
+
+
+def redistribute(communicator: MPI.Comm, source: Layout, target: Layout, array: Optional[np.ndarray],
+                 into: Optional[np.ndarray], **options: Any) -> dict:
+    """Copies a distributed array into one of another layout. Ranks outside of a layout give None. Returns the
+    report."""
+    chosen, report = c.options_of(options), c.new_report()
+    from_c, _kept = array_in_c(array)
+    to_c, _kept_too = array_in_c(into)
+    c.check(c.library.Valet_Redistribute(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
+                                         item_bytes(array) or item_bytes(into), byref(from_c), byref(to_c),
+                                         byref(chosen), byref(report)))
+    return c.report_as_dict(report)
+
+
+def redistribute_in_place(communicator: MPI.Comm, source: Layout, target: Layout, memory: np.ndarray,
+                          order: str = "C", **options: Any) -> dict:
+    """The same inside one array of one dimension, which has room for this rank's part of both layouts, packed from
+    its front in ``order`` "C" or "F". Returns the report."""
+    chosen, report = c.options_of(options), c.new_report()
+    part, _kept = array_in_c(memory)
+    part.strides, part.order = None, 0 if order == "C" else 1
+    c.check(c.library.Valet_Redistribute_in_place(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
+                                                  item_bytes(memory), byref(part), byref(chosen), byref(report)))
+    return c.report_as_dict(report)

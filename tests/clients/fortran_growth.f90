@@ -1,0 +1,138 @@
+! SPDX-License-Identifier: BSD-3-Clause
+
+! Arrays of Fortran that functions enlarge where a rank gets more blocks than they have rows, blocks
+! of different sizes among them, and blocks that are dropped. Stops with an error unless all of it is
+! right.
+module fortran_growth_arrays
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_ragged
+  implicit none
+  integer(c_int), allocatable, target :: values(:)
+  real(c_double), allocatable, target :: entries(:)
+  integer(c_int64_t), allocatable, target :: lengths(:)
+  type(c_ptr) :: storage = c_null_ptr, lists = c_null_ptr
+  integer :: calls = 0
+
+contains
+
+  ! Makes the storage of the values, as many as they are now.
+  subroutine describe()
+    integer(c_int) :: code
+    if (c_associated(storage)) call Valet_Storage_free(storage)
+    storage = Valet_Storage_create()
+    code = Valet_Storage_add_field(storage, c_loc(values), size(values, kind=c_int64_t), &
+      4_c_size_t, 4_c_ptrdiff_t, 'value')
+    code = Valet_Storage_grow_by(storage, c_funloc(enlarge), c_null_ptr)
+  end subroutine
+
+  type(c_ptr) function enlarge(data, slots) bind(C)
+    type(c_ptr), value :: data
+    integer(c_int64_t), value :: slots
+    integer(c_int), allocatable, target :: larger(:)
+    allocate (larger(slots))
+    larger(:size(values)) = values
+    call move_alloc(larger, values)
+    call describe()
+    calls = calls + 1
+    enlarge = merge(c_null_ptr, storage, c_associated(data))
+  end function
+
+  subroutine describe_lists()
+    integer(c_int) :: code
+    if (c_associated(lists)) call Valet_Ragged_storage_free(lists)
+    lists = Valet_Ragged_storage_create()
+    code = Valet_Ragged_storage_add_field(lists, c_loc(entries), 8*size(entries, kind=c_int64_t), &
+      c_loc(lengths), size(lengths, kind=c_int64_t), 8_c_size_t, 'list')
+    code = Valet_Ragged_storage_grow_by(lists, c_funloc(enlarge_lists), c_null_ptr)
+  end subroutine
+
+  type(c_ptr) function enlarge_lists(data, blocks, bytes) bind(C)
+    type(c_ptr), value :: data
+    integer(c_int64_t), value :: blocks
+    integer(c_int64_t), intent(in) :: bytes(*)
+    real(c_double), allocatable, target :: larger(:)
+    integer(c_int64_t), allocatable, target :: more(:)
+    allocate (larger(bytes(1)/8), more(blocks))
+    larger(:size(entries)) = entries
+    more(:size(lengths)) = lengths
+    call move_alloc(larger, entries)
+    call move_alloc(more, lengths)
+    call describe_lists()
+    enlarge_lists = merge(c_null_ptr, lists, c_associated(data))
+  end function
+end module
+
+program fortran_growth
+  use mpi
+  use fortran_growth_arrays
+  implicit none
+  integer, parameter :: n = 5
+  integer :: rank, ranks, ierror, k, failures = 0
+  integer(c_int) :: to(n)
+  integer(c_int64_t) :: count
+  type(c_ptr) :: plan
+  type(Valet_Options) :: options
+  type(Valet_Report) :: report
+
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+
+  ! All to the last rank.
+  values = [(10*rank + k, k=1, n)]
+  to = ranks - 1
+  call describe()
+  call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, int(n, c_int64_t), c_null_ptr, to, &
+    plan=plan) == VALET_SUCCESS, 'a plan')
+  call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution that grows')
+  call Valet_Plan_free(plan)
+  if (rank == ranks - 1) then
+    call require(size(values) == n*ranks, 'the slots')
+    call require(sum(values) == n*ranks*(5*(ranks - 1) + 3), 'the values')
+  end if
+  call require(calls == merge(1, 0, rank == ranks - 1 .and. ranks > 1), 'calls where it must')
+
+  ! A list of rank + 1 entries from each rank.
+  entries = [(real(rank + 1, c_double), k=0, rank)]
+  lengths = [8_c_int64_t*(rank + 1)]
+  call describe_lists()
+  count = 1
+  call require(Valet_Ragged_migrate(MPI_COMM_WORLD, lists, count, to(:1)) == VALET_SUCCESS, &
+    'lists that grow')
+  if (rank == ranks - 1) then
+    call require(count == ranks .and. size(entries) == ranks*(ranks + 1)/2, 'their room')
+    call require(nint(sum(entries)) == ranks*(ranks + 1)*(2*ranks + 1)/6, 'their entries')
+  end if
+
+  ! The second and the fourth block are dropped.
+  values = [(10*rank + k, k=1, n)]
+  call describe()
+  to = [rank, -1, rank, -1, rank]
+  options = Valet_Options_default()
+  call require(options%negative_rank == VALET_NEGATIVE_RANK_REFUSE, 'the default')
+  options%negative_rank = VALET_NEGATIVE_RANK_DROP
+  options%order = VALET_ORDER_STABLE
+  report = Valet_Report_default()
+  call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, int(n, c_int64_t), c_null_ptr, to, &
+    options, plan) == VALET_SUCCESS, 'a plan that drops')
+  call require(Valet_Execute(plan, storage, report) == VALET_SUCCESS, 'an execution that drops')
+  call Valet_Plan_free(plan)
+  call require(report%blocks_dropped == 2 .and. report%blocks_after == 3, 'the report')
+  call require(all(values(:3) == [10*rank + 1, 10*rank + 3, 10*rank + 5]), 'those that are left')
+
+  call Valet_Storage_free(storage)
+  call Valet_Ragged_storage_free(lists)
+  call MPI_Finalize(ierror)
+  if (failures > 0) error stop 1
+
+contains
+
+  subroutine require(condition, what)
+    logical, intent(in) :: condition
+    character(*), intent(in) :: what
+    if (condition) return
+    print '(4a)', 'fortran_growth: ', what, ': ', Valet_Error_message()
+    failures = failures + 1
+  end subroutine
+end program
