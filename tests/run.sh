@@ -88,6 +88,8 @@ valet_install_packages libscalapack-openmpi-dev ||
   echo "Without libscalapack-openmpi-dev layouts are not compared with ScaLAPACK." >&2
 valet_install_packages libsimgrid-dev ||
   echo "Without libsimgrid-dev nothing is simulated at many ranks." >&2
+valet_install_packages python3-numpy python3-mpi4py python3-pip ||
+  echo "Without python3-mpi4py the Python package is not tested." >&2
 valet_install_packages doxygen || echo "Without doxygen the API reference is not built." >&2
 jobs=$(nproc)
 # Ranks that wait give up their core, so twice as many tests as cores finish a fifth sooner.

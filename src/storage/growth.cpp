@@ -108,7 +108,7 @@ class Resizing {
     }
   }
   void arenas(std::span<const RaggedField> arenas, const RaggedRoom& required) {
-    for (std::size_t f = 0; f < arenas.size(); ++f) {
+    for (std::size_t f = 0; f < std::min(arenas.size(), required.bytes.size()); ++f) {
       const RaggedField& arena = arenas[f];
       const std::uint64_t bytes = std::max(arena.capacity_bytes, required.bytes[f]),
                           blocks = std::max(arena.block_capacity, required.blocks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Arrays of C that a function enlarges where a rank gets more blocks than it has slots, blocks of
- * different sizes among them; a function that fails on one rank; and blocks that are dropped. Exit
- * code 0 only if all of it is right. */
+ * different sizes among them; a function that fails on one rank; blocks that are dropped; and rows
+ * that are arrays in any strides. Exit code 0 only if all of it is right. */
 
 #include "require.h"
 #include <valet/valet.h>
@@ -185,6 +185,57 @@ static void check_dropping(void) {
   free_numbers(&numbers);
 }
 
+static int has_words(const char* words) { return strstr(Valet_Error_message(), words) != NULL; }
+
+/* Rows of 2 x 3 values by columns, the other way round on odd ranks; and what is refused. */
+static void check_arrays(void) {
+  double values[count * 6];
+  const size_t extents[] = {2, 3};
+  const ptrdiff_t by_rows[] = {3 * sizeof(double), sizeof(double)},
+                  by_columns[] = {sizeof(double), 2 * sizeof(double)};
+  const ptrdiff_t* const strides = rank % 2 == 0 ? by_rows : by_columns;
+  const size_t row = rank % 2 == 0 ? 3 : 1, column = rank % 2 == 0 ? 1 : 2;
+  int ranks[count];
+  for (size_t k = 0; k < count; ++k) {
+    ranks[k] = (rank + 1) % size;
+    for (size_t i = 0; i < 2; ++i)
+      for (size_t j = 0; j < 3; ++j)
+        values[6 * k + row * i + column * j] = 100 * rank + 10 * (double)i + (double)j;
+  }
+  Valet_Storage* const storage = Valet_Storage_create();
+  require(Valet_Storage_add_array(storage, values, count, 6 * sizeof(double), sizeof(double), 2,
+                                  extents, strides, "matrix") == VALET_SUCCESS,
+          "an array of matrices");
+  Valet_Plan* plan = NULL;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
+                  VALET_SUCCESS &&
+              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
+          "matrices that move");
+  Valet_Plan_free(plan);
+  const int from = (rank + size - 1) % size;
+  for (size_t k = 0; k < count; ++k)
+    for (size_t i = 0; i < 2; ++i)
+      for (size_t j = 0; j < 3; ++j)
+        require(values[6 * k + row * i + column * j] == 100 * from + 10 * (double)i + (double)j,
+                "an entry of a matrix");
+  require(Valet_Storage_add_array(storage, values, 1, 8, 8, 8, extents, strides, NULL) ==
+                  VALET_INVALID_ARGUMENT &&
+              has_words("rows of 8 dimensions; give 0 to 7"),
+          "too many dimensions");
+  require(Valet_Storage_add_array(storage, values, 1, 8, 8, 1, NULL, strides, NULL) ==
+                  VALET_INVALID_ARGUMENT &&
+              has_words("the extents is a null pointer"),
+          "no extents");
+  require(Valet_Storage_refuse(storage, NULL) == VALET_INVALID_ARGUMENT, "no text");
+  require(rank != size - 1 || Valet_Storage_refuse(storage, "not today") == VALET_SUCCESS,
+          "a storage that is refused");
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
+                  VALET_INVALID_ARGUMENT &&
+              has_words("not today"),
+          "an error of all ranks");
+  Valet_Storage_free(storage);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -193,6 +244,7 @@ int main(int argc, char** argv) {
   check_failure();
   check_lists();
   check_dropping();
+  check_arrays();
   MPI_Finalize();
   return failures > 0;
 }

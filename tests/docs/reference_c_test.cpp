@@ -70,6 +70,27 @@ TEST(ReferenceInC, SendsRepairsAndDeals) {
   }
 }
 
+TEST(ReferenceInC, MovesTheRowsOfColumns) {
+  std::vector<double> matrix(slots * 3, rank());
+  const std::vector<int> ranks(slots, (rank() + 1) % size());
+  const auto moves = [&](bool is_frozen) {
+    Valet_Storage* const storage =
+        stored_by_columns(matrix.data(), slots, 3, is_frozen && rank() == size() - 1 ? 1 : 0);
+    Valet_Plan* plan = nullptr;
+    int code =
+        Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, nullptr, ranks.data(), nullptr, &plan);
+    if (code == VALET_SUCCESS) code = Valet_Execute(plan, storage, nullptr);
+    Valet_Plan_free(plan);
+    Valet_Storage_free(storage);
+    return code;
+  };
+  EXPECT_EQ(moves(false), VALET_SUCCESS);
+  EXPECT_EQ(matrix, std::vector<double>(slots * 3, (rank() + size() - 1) % size()));
+  EXPECT_EQ(moves(true), VALET_INVALID_ARGUMENT);
+  valet::test::expect_words(Valet_Error_message(), {"rank " + std::to_string(size() - 1) + ":",
+                                                    "the matrix is frozen; thaw it"});
+}
+
 TEST(ReferenceInC, GrowsForAPlan) {
   auto* position = static_cast<double*>(std::calloc(3 * slots, sizeof(double)));
   const std::vector<int> ranks(slots, 0);

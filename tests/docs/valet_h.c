@@ -53,13 +53,24 @@ uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots
   return count;
 }
 
+Valet_Storage* stored_by_columns(double* matrix, uint64_t rows, uint64_t n, int is_frozen) {
+  /* The rows of a matrix of n columns that are stored by columns. */
+  const size_t extents[] = {n};
+  const ptrdiff_t strides[] = {(ptrdiff_t)(rows * sizeof(double))};
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_array(storage, matrix, rows, sizeof(double), sizeof(double), 1, extents,
+                          strides, "matrix");
+  if (is_frozen) Valet_Storage_refuse(storage, "the matrix is frozen; thaw it");
+  return storage;
+}
+
 struct particles {
   double* position;
   Valet_Storage* storage;
 };
 
-/* What a rank does that gets more blocks than it has slots for, Valet_Plan_required_slots(): it makes
- * a larger storage, and says that it may be called again. */
+/* What a rank does that gets more blocks than it has slots for, Valet_Plan_required_slots(): it
+ * makes a larger storage, and says that it may be called again. */
 const Valet_Storage* enlarge(void* data, uint64_t slots) {
   struct particles* p = data;
   p->position = realloc(p->position, slots * 3 * sizeof(double));

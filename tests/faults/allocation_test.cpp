@@ -247,6 +247,26 @@ TEST(RefusedAllocation, EndsAResizeOnAllRanks) {
   }
 }
 
+/// Both arrays grow on rank 0, or none of them.
+TEST(RefusedAllocation, EndsGrowthOnAllRanks) {
+  constexpr std::uint64_t count = 5'000;
+  std::vector<std::uint64_t> ids, copies, start(count);
+  for (std::size_t k = 0; k < count; ++k) start[k] = count * static_cast<std::uint64_t>(rank()) + k;
+  const std::vector<int> to(count, 0);
+  const BlockStorage storage{growing(ids, 1), growing(copies, 1)};
+  const std::uint64_t after = rank() == 0 ? count * static_cast<std::uint64_t>(size()) : count;
+  const Case tested{[&](MPI_Comm communicator) { migrate(communicator, storage, count, to); },
+                    [&] {
+                      for (std::vector<std::uint64_t>* const array : {&ids, &copies}) {
+                        *array = start;
+                        array->shrink_to_fit();
+                      }
+                    },
+                    [&] { return ids == start && copies == start; },
+                    [&] { return ids.size() == after && copies == ids; }};
+  survives_all(tested, "growth");
+}
+
 class Segments {
  public:
   explicit Segments(std::uint64_t each) : each_(each), data_(each * ranks()) {}

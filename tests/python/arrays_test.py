@@ -107,6 +107,23 @@ class Arrays(unittest.TestCase):
         count, _report = valet.migrate(comm, {"x": np.zeros((0, 3))}, 0, [])
         self.assertEqual(count, 0)
 
+    def test_structs_are_those_of_c(self):
+        from valet import _library as c
+        options = c.options_of({})
+        self.assertEqual((options.budget_bytes, options.method, options.keep_memory, options.progress_bar,
+                          options.stream.window, options.phased.heuristic, options.phased.seed,
+                          options.cyclic.edge_order, options.trace, options.negative_rank),
+                         (4 << 20, 4, 1, 1, 32, 3, 1, 0, None, 0))
+        report, storage, plan = c.new_report(), valet._storage.Storage([np.zeros(3)]), c.c_void_p()
+        own = np.full(3, rank, np.int32)
+        c.check(c.library.Valet_Plan_to_ranks(c.handle_of(comm), storage.handle, 3, None, own.ctypes.data,
+                                              options, plan))
+        c.check(c.library.Valet_Execute(plan, storage.handle, report))
+        c.library.Valet_Plan_free(plan)
+        numbers = c.report_as_dict(report)
+        for name, _kind in c.Report._fields_[1:-2]:
+            self.assertEqual(getattr(report, name), numbers[name], name)
+
     def test_progress_and_names_of_options(self):
         seen = []
         x = np.zeros(1000)
