@@ -124,8 +124,8 @@ template <detail::ResizableArray Array>
   Field result = field(values.get(), components, std::move(label));
   result.current = [values, components] { return field(values.get(), components); };
   if (values.may_grow())
-    result.resize = [values, components](std::uint64_t slots) {
-      detail::resize_to(values.get(), static_cast<std::size_t>(slots) * components);
+    result.resize = [values, components](std::uint64_t new_slots) {
+      detail::resize_to(values.get(), static_cast<std::size_t>(new_slots) * components);
     };
   return result;
 }

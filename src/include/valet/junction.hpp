@@ -242,8 +242,8 @@ class VALET_EXPORT Junction {
   /// @name Blocks
   /// Those that are put stay where they are, too, but for blocks of different sizes, whose arenas
   /// are used to sort them. Those that are got come into the slots from 0 on; Report::blocks_after
-  /// says how many. Where the slots do not suffice, infeasible says how many would, on both sides,
-  /// and nothing has moved: both may try again.
+  /// says how many. Where the slots of a storage that does not grow do not suffice, infeasible says
+  /// how many would, on both sides, and nothing has moved: both may try again.
   /// @{
 
   /// Puts each block to a rank of the other side; blocks come by source rank and slot.

@@ -75,10 +75,11 @@ template <class Values, class Words>
 auto resize_of(Ref<Values> values, Ref<Words> words, std::size_t more_words) {
   std::function<void(std::uint64_t, std::uint64_t)> resize;
   if (values.may_grow() && words.may_grow())
-    resize = [=](std::uint64_t bytes, std::uint64_t blocks) {
+    resize = [=](std::uint64_t new_bytes, std::uint64_t new_blocks) {
       constexpr std::size_t value_bytes = sizeof(*std::data(values.get()));
-      resize_to(values.get(), static_cast<std::size_t>((bytes + value_bytes - 1) / value_bytes));
-      resize_to(words.get(), static_cast<std::size_t>(blocks) + more_words);
+      resize_to(values.get(),
+                static_cast<std::size_t>((new_bytes + value_bytes - 1) / value_bytes));
+      resize_to(words.get(), static_cast<std::size_t>(new_blocks) + more_words);
     };
   return resize;
 }

@@ -93,11 +93,11 @@ template <class Values, class Words, class Make>
   if constexpr (is_reference<Values> || is_reference<Words>) field.current = current;
   if constexpr (is_reference<Values> && is_reference<Words>)
     if (values.may_grow() && words.may_grow())
-      field.resize = [values, words, more = field.are_offsets ? 1U : 0U](std::uint64_t bytes,
-                                                                         std::uint64_t blocks) {
+      field.resize = [values, words, more = field.are_offsets ? 1U : 0U](std::uint64_t new_bytes,
+                                                                         std::uint64_t new_blocks) {
         constexpr std::size_t value_bytes = sizeof(typename ViewOf<Values>::value_type);
-        resize_rows(values, (bytes + value_bytes - 1) / value_bytes);
-        resize_rows(words, blocks + more);
+        resize_rows(values, (new_bytes + value_bytes - 1) / value_bytes);
+        resize_rows(words, new_blocks + more);
       };
   return field;
 }

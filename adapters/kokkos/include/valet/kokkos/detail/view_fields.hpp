@@ -104,9 +104,9 @@ void resize_rows(Ref<Object> reference, std::uint64_t rows) {
   using View = ViewOf<Ref<Object>>;
   Object& object = reference.get();
   const auto n = static_cast<std::size_t>(rows);
-  if constexpr (requires { object.is_current(); }) {
+  if constexpr (requires { object.is_current(); } && !std::is_const_v<Object>) {
     object.resize(n);
-  } else if constexpr (is_resizable<View>) {
+  } else if constexpr (is_resizable<View> && !std::is_const_v<Object>) {
     const View view = view_of(reference);
     [&]<std::size_t... d>(std::index_sequence<d...>) {
       Kokkos::resize(object, n, view.extent(d + 1)...);
@@ -115,7 +115,7 @@ void resize_rows(Ref<Object> reference, std::uint64_t rows) {
   } else {
     throw Error(ErrorCode::invalid_argument,
                 "View '" + label_of(reference) +
-                    "' is unmanaged or has LayoutStride, so that "
+                    "' is unmanaged, const or has LayoutStride, so that "
                     "Kokkos cannot resize it; give valet::ref(view) of the one that you resize");
   }
 }
@@ -131,7 +131,8 @@ template <class Given>
   Field field = describe(given);
   if constexpr (is_reference<Given>) {
     field.current = [=] { return describe(given); };
-    if (given.may_grow()) field.resize = [=](std::uint64_t slots) { resize_rows(given, slots); };
+    if (given.may_grow())
+      field.resize = [=](std::uint64_t new_rows) { resize_rows(given, new_rows); };
   }
   return field;
 }
