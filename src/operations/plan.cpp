@@ -76,7 +76,7 @@ Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;
 
-std::uint64_t Plan::blocks_before() const { 
+std::uint64_t Plan::blocks_before() const {
   return state_->flows.blocks_before + state_->flows.blocks_dropped;
 }
 
