@@ -5,19 +5,21 @@ step so that all have as many: mpirun -n 4 python3 particles.py [--picture parti
 Every array has room for a tenth more than a rank begins with, and grows where that is too little. Beside the
 arrays a rank takes what Valet reports; packed buffers would take what leaves it and what arrives."""
 
-# %% The particles of this rank.
+# %% What is asked for.
 import argparse
-
-import numpy as np
-from mpi4py import MPI
-
-import valet
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--particles", type=int, default=200_000, help="of each rank (default: 200000)")
 parser.add_argument("--steps", type=int, default=8, help="how often they are moved (default: 8)")
 parser.add_argument("--picture", help="file for a picture, drawn with matplotlib")
 options = parser.parse_args()
+
+# %% The particles of this rank.
+import numpy as np
+from mpi4py import MPI
+
+import valet
+
 comm = MPI.COMM_WORLD
 draw = np.random.default_rng(comm.rank)
 count = options.particles

@@ -439,7 +439,9 @@ Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::spa
                        bool binds, const std::function<void()>& make_blocks) {
   storage::asked([&] { storage.backend().refresh(); });
   std::optional<Diagnostic> wrong = state.failure;
-  if (!wrong) wrong = storage::grow(storage, state.flows.blocks_after);
+  // What has become smaller than what was planned for is a mistake that growth must not hide.
+  if (!wrong && storage.slots() >= state.flows.slots_before)
+    wrong = storage::grow(storage, state.flows.blocks_after);
   StorageBackend& backend = storage.backend();
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
   Storages all{storage::asked([&] { return backend.may_throw(); }),

@@ -103,8 +103,7 @@ class BlockTransfer : public Transfer {
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] const BlockChoice& choice() const { return choice_; }
   [[nodiscard]] bool puts() const { return mine().direction == Direction::put; }
-
- private:
+  [[nodiscard]] const BlockStorage& storage() const { return *storage_; }
   /// What the application's function throws, if anything.
   std::optional<Diagnostic> make_storage(std::uint64_t blocks) {
     detail::FirstFailure failure;
@@ -114,6 +113,7 @@ class BlockTransfer : public Transfer {
     return failure.diagnostic("nothing has moved");
   }
 
+ private:
   StorageFor storage_for_;
   std::optional<BlockStorage> storage_;
   std::uint64_t count_;
@@ -177,8 +177,11 @@ class NumberedBlocks final : public BlockTransfer {
     from_.emplace(plan::side_of(from, objects[0], sources));
     to_.emplace(plan::side_of(to, objects[0], targets));
     Array<Address> addresses;
-    std::optional<Diagnostic> wrong = puts() ? check_put(*from_, own_rank_, count())
-                                             : check_got(*to_, own_rank_, storage.slots());
+    const auto got =
+        own_rank_ < to_->ranks() ? static_cast<std::uint64_t>(to_->count(own_rank_)) : 0;
+    std::optional<Diagnostic> wrong =
+        puts() ? check_put(*from_, own_rank_, count()) : make_storage(got);
+    if (!wrong && !puts()) wrong = check_got(*to_, own_rank_, storage.slots());
     if (!wrong)
       wrong = detail::unless_out_of_memory([&] { addresses = map(ledger, link); }, no_memory);
     mpi::agree(channel, wrong);

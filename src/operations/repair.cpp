@@ -71,8 +71,9 @@ class Repair {
         if (rank >= 0 && rank < channel_.size())
           counts[rank].count += count;
         else
-          finding = plan::bad_destination(
-              first + static_cast<std::uint64_t>(std::countr_zero(bits)), rank, channel_.size());
+          finding =
+              plan::bad_destination(first + static_cast<std::uint64_t>(std::countr_zero(bits)),
+                                    rank, channel_.size(), "the block in slot ", false);
         return !finding;
       });
     }

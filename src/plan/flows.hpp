@@ -60,6 +60,7 @@ struct Flows {
 
   Form form = Form::fill;
   std::uint64_t slots = 0;  ///< the slots that this plan speaks of: all of them, or required_slots
+  std::uint64_t slots_before = 0;    ///< of the storage that was planned for
   std::uint64_t blocks_before = 0;   ///< those that are kept
   std::uint64_t blocks_dropped = 0;  ///< those that are not
   std::uint64_t blocks_after = 0;

@@ -167,12 +167,14 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
 /// The rank of blocks that NegativeRank::drop deletes.
 constexpr int dropped_rank = -1;
 
-/// @param block  What the number stands for.
+/// @param block     What the number stands for.
+/// @param may_drop  Whether the call has Options::negative_rank.
 [[nodiscard]] inline Diagnostic bad_destination(std::uint64_t number, int rank, int rank_count,
-                                                const char* block = "the block in slot ") {
+                                                const char* block = "the block in slot ",
+                                                bool may_drop = true) {
   return diagnose(ErrorCode::rank_out_of_range, block, number, " is sent to rank ", rank,
                   ", but the communicator has ranks 0 to ", rank_count - 1,
-                  rank == dropped_rank
+                  rank == dropped_rank && may_drop
                       ? "; fix the map, or drop such blocks by Options::negative_rank, nothing has "
                         "moved"
                       : "; ranks count from 0: fix the map, nothing has moved");

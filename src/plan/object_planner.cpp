@@ -127,7 +127,7 @@ class ObjectPlanner {
     Flows& flows = state_.flows;
     flows.form = form();
     flows.slots = slots_;
-    flows.blocks_before = count_;
+    flows.slots_before = flows.blocks_before = count_;
     if (count_ > 0) flows.message_blocks = message_blocks();
     flows.initially_free = storage::SlotSet(state_.ledger, slots_);
     flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});

@@ -333,6 +333,7 @@ class Planner {
     flows.form = form_;
     flows.slots = slots;
     flows.message_blocks = message_blocks_;
+    flows.slots_before = map_counts.holes.slots();
     flows.blocks_before = map_counts.blocks_before;
     flows.blocks_dropped = map_counts.blocks_dropped;
     flows.blocks_resident = map_counts.blocks_before - map_counts.blocks_leaving;

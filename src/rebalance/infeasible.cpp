@@ -9,17 +9,11 @@
 namespace valet::rebalance {
 namespace {
 
-/// @param name  How messages call the function.
 template <class Storage, class Grow, class Required>
-Storage grown(const mpi::Channel& communicator, const char* name, const Grow& grow,
-              const Required& required, const Storage& storage) {
+Storage grown(const mpi::Channel& communicator, const Grow& grow, const Required& required,
+              const Storage& storage) {
   const Storage result = grow ? storage.growing(grow) : storage;
-  std::optional<Diagnostic> finding;
-  if (!result.grows())
-    finding = no_growth(name);
-  else
-    finding = storage::grow(result, required);
-  mpi::agree(communicator, finding);
+  mpi::agree(communicator, storage::grow(result, required));
   return result;
 }
 
@@ -27,12 +21,26 @@ Storage grown(const mpi::Channel& communicator, const char* name, const Grow& gr
 
 BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                            std::uint64_t required, const BlockStorage& storage) {
-  return grown(communicator, "grow", settings.grow, required, storage);
+  return grown(communicator, settings.grow, required, storage);
 }
 
 RaggedStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                             const RaggedRoom& required, const RaggedStorage& storage) {
-  return grown(communicator, "grow_ragged", settings.grow_ragged, required, storage);
+  return grown(communicator, settings.grow_ragged, required, storage);
+}
+
+void require_growth(const mpi::Channel& communicator, const Settings& settings,
+                    const BlockStorage& storage) {
+  const bool grows = settings.grow || storage.grows();
+  mpi::agree(communicator, grows ? std::nullopt : std::optional(no_growth("grow")));
+}
+
+void require_growth(const mpi::Channel& communicator, const Settings& settings,
+                    const RaggedStorage& storage) {
+  const bool grows = settings.grow_ragged || storage.grows();
+  mpi::agree(communicator, grows
+                               ? std::nullopt
+                               : std::optional(no_growth(settings.grow ? "grow_ragged" : "grow")));
 }
 
 }  // namespace valet::rebalance

@@ -10,11 +10,16 @@
 
 namespace valet::rebalance {
 
-/// The storage of this rank, which the application has enlarged if it had too little room. All
-/// ranks have found theirs right before. Collective; one reduction.
-/// @throws Error callback_failed where the application throws on a rank, infeasible where what it
-///         returns has too little room, invalid_argument where there is no function to ask, and
-///         what is wrong with a BlockStorage that it returns: on all ranks alike.
+/// That the application's function, or the storage by itself, can enlarge it. Collective; one
+/// reduction. @throws Error invalid_argument on all ranks alike.
+void require_growth(const mpi::Channel& communicator, const Settings& settings,
+                    const BlockStorage& storage);
+void require_growth(const mpi::Channel& communicator, const Settings& settings,
+                    const RaggedStorage& storage);
+
+/// The storage of this rank, which is enlarged if it had too little room. All ranks have found
+/// theirs right before. Collective; one reduction.
+/// @throws Error as storage::grow() finds it, on all ranks alike.
 [[nodiscard]] BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                                          std::uint64_t required, const BlockStorage& storage);
 [[nodiscard]] RaggedStorage grown_storage(const mpi::Channel& communicator,

@@ -25,8 +25,6 @@ std::optional<Diagnostic> Settings::diagnostic() const {
   if (!(imbalance_tolerance > 1))
     return invalid("an imbalance tolerance of ", text_of(imbalance_tolerance),
                    "; it is largest over mean and must be above 1");
-  if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged && !storage_grows)
-    return no_growth("grow");
   if (granularity == 0U)
     return invalid(
         "a granularity of 0; it is the most objects in a cell: give 1 for every "

@@ -31,7 +31,6 @@ struct VALET_EXPORT Settings {
   WhenInfeasible when_infeasible = WhenInfeasible::refuse;
   std::function<BlockStorage(std::uint64_t required_slots)> grow;
   std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged;
-  bool storage_grows = false;  ///< without them [local]
   Options migration;
   bool is_reported = false;  ///< whether this rank writes a report of the migration [local]
   /// Called on all ranks when they have agreed on the plan, before a byte moves; may be collective
@@ -44,7 +43,8 @@ struct VALET_EXPORT Settings {
   void join(mpi::Agreement& agreement) const;
 };
 
-/// The error that when_infeasible is grow, but there is no function of that name.
+/// The error that when_infeasible is grow, but there is no function of that name, and the storage
+/// does not grow by itself.
 [[nodiscard]] Diagnostic no_growth(const std::string& function);
 
 [[nodiscard]] std::string text_of(double value);

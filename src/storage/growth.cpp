@@ -54,18 +54,38 @@ std::optional<Diagnostic> diagnostic_of(const BlockStorage& storage) {
   return storage.backend().diagnostic();
 }
 std::optional<Diagnostic> diagnostic_of(const RaggedStorage&) {
-  return std::nullopt;  // what moves its blocks looks at it
+  return std::nullopt;  // what moves its blocks looks at it, before and afterwards
+}
+
+/// Work of the application on arrays that are replaced.
+void synchronize(const BlockStorage& storage) { storage.backend().synchronize(); }
+void synchronize(const RaggedStorage&) {}
+
+/// What must stay, whatever the sizes.
+std::vector<std::uint64_t> shape_of(const BlockStorage&) { return {}; }
+std::vector<std::uint64_t> shape_of(const RaggedStorage& storage) {
+  std::vector<std::uint64_t> shape{storage.fields().size(), storage.columns().size()};
+  for (const RaggedField& field : storage.fields())
+    shape.insert(shape.end(), {field.alignment_bytes, field.value_bytes});
+  for (const Field& column : storage.columns()) shape.push_back(column.element_bytes);
+  return shape;
 }
 
 template <class Storage, class Required>
 std::optional<Diagnostic> grow_by(const Storage& storage, const Required& required,
                                   const char* function) {
-  if (!storage.grows() || !lack_of(storage, required)) return std::nullopt;
+  if (!storage.grows()) return std::nullopt;
+  if (auto found = diagnostic_of(storage)) return found;
+  if (!lack_of(storage, required)) return std::nullopt;
   const std::string activity = joined("enlarging the storage (", function, ")");
   detail::FirstFailure failure;
   try {
     const detail::LeaveReserve leave;
+    const std::vector<std::uint64_t> shape = shape_of(storage);
+    synchronize(storage);
     storage.grow(required);
+    if (shape_of(storage) != shape)
+      throw Error(ErrorCode::field_mismatch, "it returned other arrays; return the same, larger");
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for ", activity, "; nothing has moved");
   } catch (const Error& error) {
@@ -179,7 +199,8 @@ BlockStorage BlockStorage::growing(
 }
 
 void BlockStorage::grow(std::uint64_t required_slots) const {
-  shared_->backend = shared_->grow(required_slots).shared_backend();
+  const std::shared_ptr<Shared> shared = shared_;  // the function may assign to the storage
+  shared->backend = shared->grow(required_slots).shared_backend();
 }
 
 RaggedStorage::RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns)
@@ -210,7 +231,10 @@ RaggedStorage RaggedStorage::growing(
   return result;
 }
 
-void RaggedStorage::grow(const RaggedRoom& required) const { shared_->grow(*this, required); }
+void RaggedStorage::grow(const RaggedRoom& required) const {
+  const RaggedStorage same = *this;  // the function may assign to the storage
+  same.shared_->grow(same, required);
+}
 
 void RaggedStorage::refresh() const {
   for (RaggedField& field : shared_->fields) {

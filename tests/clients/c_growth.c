@@ -227,12 +227,25 @@ static void check_arrays(void) {
               has_words("the extents is a null pointer"),
           "no extents");
   require(Valet_Storage_refuse(storage, NULL) == VALET_INVALID_ARGUMENT, "no text");
+  Numbers none;
+  make_numbers(&none);
+  require(Valet_Storage_grow_by(storage, grown_numbers, &none) == VALET_SUCCESS, "growth");
   require(rank != size - 1 || Valet_Storage_refuse(storage, "not today") == VALET_SUCCESS,
           "a storage that is refused");
   require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
                   VALET_INVALID_ARGUMENT &&
               has_words("not today"),
           "an error of all ranks");
+  for (size_t k = 0; k < count; ++k) ranks[k] = 0;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, none.storage, count, NULL, ranks, NULL, &plan) ==
+              VALET_SUCCESS,
+          "a plan");
+  require(Valet_Storage_refuse(none.storage, "no numbers today") == VALET_SUCCESS &&
+              Valet_Execute(plan, none.storage, NULL) == VALET_INVALID_ARGUMENT &&
+              has_words("no numbers today") && none.calls == 0,
+          "a refusal that growth does not undo");
+  Valet_Plan_free(plan);
+  free_numbers(&none);
   Valet_Storage_free(storage);
 }
 

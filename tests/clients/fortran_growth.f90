@@ -121,12 +121,39 @@ program fortran_growth
   call require(report%blocks_dropped == 2 .and. report%blocks_after == 3, 'the report')
   call require(all(values(:3) == [10*rank + 1, 10*rank + 3, 10*rank + 5]), 'those that are left')
 
+  call check_refused()
   call Valet_Storage_free(storage)
   call Valet_Ragged_storage_free(lists)
   call MPI_Finalize(ierror)
   if (failures > 0) error stop 1
 
 contains
+
+  ! Rows of two values that are n values apart; then the last rank refuses what it has.
+  subroutine check_refused()
+    integer(c_int), target :: pairs(n, 2)
+    type(c_ptr) :: columns
+    pairs = reshape([(10*rank + k, k=1, n), (10*rank - k, k=1, n)], [n, 2])
+    columns = Valet_Storage_create()
+    call require(Valet_Storage_add_array(columns, c_loc(pairs), int(n, c_int64_t), 4_c_ptrdiff_t, &
+      4_c_size_t, [2_c_size_t], [int(4*n, c_ptrdiff_t)], 'pairs') == VALET_SUCCESS, 'columns')
+    to = modulo(rank + 1, ranks)
+    call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, columns, int(n, c_int64_t), c_null_ptr, to, &
+      plan=plan) == VALET_SUCCESS, 'a plan for columns')
+    call require(Valet_Execute(plan, columns) == VALET_SUCCESS, 'columns that move')
+    call Valet_Plan_free(plan)
+    call require(all(pairs(:, 1) + pairs(:, 2) == 20*modulo(rank - 1, ranks)), 'pairs that agree')
+    if (rank == ranks - 1) k = Valet_Storage_refuse(columns, 'not today')
+    if (rank == ranks - 1) k = Valet_Ragged_storage_refuse(lists, 'no lists today')
+    call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, columns, int(n, c_int64_t), c_null_ptr, to, &
+      plan=plan) == VALET_INVALID_ARGUMENT .and. index(Valet_Error_message(), 'not today') > 0, &
+      'a refusal')
+    count = 0
+    call require(Valet_Ragged_migrate(MPI_COMM_WORLD, lists, count, to) == &
+      VALET_INVALID_ARGUMENT .and. index(Valet_Error_message(), 'no lists today') > 0, &
+      'a refusal of lists')
+    call Valet_Storage_free(columns)
+  end subroutine
 
   subroutine require(condition, what)
     logical, intent(in) :: condition

@@ -36,6 +36,8 @@ uint64_t grown_rows(MPI_Comm comm, double** grown_values, uint64_t** grown_offse
   if (Valet_Ragged_plan_to_ranks(comm, storage, rows, ranks, NULL, &plan) == VALET_SUCCESS) {
     const uint64_t bytes = Valet_Ragged_plan_required_bytes(plan, 0);
     const uint64_t blocks = Valet_Ragged_plan_blocks_after(plan);
+    /* Or by a function, as for other storage: Valet_Ragged_storage_grow_by(storage, enlarge, data).
+     */
     if (bytes > capacity) values = realloc(values, capacity = bytes);
     if (blocks > most) offsets = realloc(offsets, ((most = blocks) + 1) * sizeof *offsets);
     Valet_Ragged_storage_free(storage);

@@ -60,6 +60,7 @@ Valet_Storage* stored_by_columns(double* matrix, uint64_t rows, uint64_t n, int 
   Valet_Storage* storage = Valet_Storage_create();
   Valet_Storage_add_array(storage, matrix, rows, sizeof(double), sizeof(double), 1, extents,
                           strides, "matrix");
+  /* For blocks of different sizes: Valet_Ragged_storage_refuse(). */
   if (is_frozen) Valet_Storage_refuse(storage, "the matrix is frozen; thaw it");
   return storage;
 }

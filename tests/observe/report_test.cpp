@@ -42,6 +42,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "blocks_sent",
                                        "blocks_received",
                                        "blocks_pulled",
+                                       "blocks_dropped",
                                        "bytes_sent",
                                        "messages",
                                        "credits",

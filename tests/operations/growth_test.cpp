@@ -136,6 +136,14 @@ TEST(Growth, ByAFunctionThatReturnsTheStorage) {
         return {field(large)};
       });
   const BlockStorage copy = storage;
+  BlockStorage assigned = copy;  // by the function that it holds
+  assigned = copy.growing([&](std::uint64_t required) {
+    large.assign(required, -1);
+    return assigned = BlockStorage{field(large)};
+  });
+  migrate(MPI_COMM_WORLD, assigned, blocks, std::vector<int>(blocks, 0));
+  EXPECT_EQ(assigned.slots(), rank() == 0 ? blocks * static_cast<std::uint64_t>(size()) : blocks);
+  std::ranges::fill(small, rank());
   const std::vector<int> to(blocks, 0);
   Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, blocks, to);
   execute(plan, storage);
@@ -290,6 +298,38 @@ TEST_F(RefusedGrowth, WithOtherFieldsThanPlanned) {
                }),
                ErrorCode::block_size_mismatch, {"24 bytes"});
   EXPECT_TRUE(blocks.is_untouched());
+}
+
+/// Growth must not make them agree.
+TEST_F(RefusedGrowth, OfArraysThatDoNotFitTogetherAnyMore) {
+  if (size() == 1) return;
+  Plan plan = plan_to_ranks(MPI_COMM_WORLD, blocks.storage(), count, to);
+  const auto outcome = [&] { return outcome_of([&] { execute(plan, blocks.storage()); }); };
+  if (is_odd) blocks.slot.resize(count - 2);
+  expect_error(outcome(), ErrorCode::field_mismatch, {"'slot' has 5 slots"});
+  if (is_odd) blocks.origin.resize(count - 2);
+  expect_error(outcome(), ErrorCode::infeasible, {"but has 5 slots"});
+  EXPECT_EQ(blocks.origin.size(), is_odd ? count - 2 : count);
+}
+
+TEST_F(RefusedGrowth, OfListsByAFunctionThatReturnsOthers) {
+  if (size() == 1) return;
+  std::vector<std::uint64_t> values(count, 1), lengths(count, 8), more;
+  std::vector<std::uint32_t> narrow;
+  const RaggedStorage lists =
+      RaggedStorage({ragged_field(std::span(values), std::span(lengths))}, {field(blocks.slot)})
+          .growing([&](const RaggedRoom& required) {
+            more.resize(required.bytes[0] / 8);
+            narrow.resize(required.blocks);
+            lengths.resize(required.blocks);
+            return RaggedStorage({ragged_field(std::span(more), std::span(lengths))},
+                                 {field(narrow)});
+          });
+  expect_error(outcome_of([&] { migrate(MPI_COMM_WORLD, lists, count, to); }),
+               ErrorCode::field_mismatch,
+               {"rank " + std::to_string(size() - 1) + ":", "it returned other arrays",
+                "nothing has moved"});
+  EXPECT_EQ(values, std::vector<std::uint64_t>(count, 1));
 }
 
 TEST_F(RefusedGrowth, OfStoragesThatDoNotGrow) {

@@ -18,7 +18,8 @@ def scripts():
     found = [path for folder in ("cmake", "examples", "tests", "adapters", "src")
              for suffix in INTERPRETERS for path in (ROOT / folder).rglob(f"*{suffix}")]
     return sorted(path for path in found
-                  if str(path.relative_to(ROOT)) not in READ and path.parent.name != "plotting")
+                  if str(path.relative_to(ROOT)) not in READ and path.parent.name != "plotting"
+                  and not path.is_relative_to(ROOT / "adapters/python"))
 
 
 def error_of(path):

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows of numpy arrays of all kinds under random maps, arrays that grow, lists, layouts, files; and what users
-do wrong, which is the same error on all ranks. Run on any number of ranks; exits with 0 if all of it is right."""
+do wrong, which is the same error on all ranks. Exits with 0 if all of it is right.
+
+Usage: mpirun -n 3 python3 arrays_test.py"""
 
 import os
 import random
 import sys
 import tempfile
 import unittest
+
+if {"-h", "--help"} & set(sys.argv[1:]):
+    print(__doc__)
+    sys.exit(0)
 
 import numpy as np
 from mpi4py import MPI
@@ -131,8 +137,6 @@ class Arrays(unittest.TestCase):
         self.assertTrue(size == 1 or seen[-1]["blocks_done"] == seen[-1]["blocks_total"])
         with self.assertRaisesRegex(TypeError, "no option 'budget'"):
             valet.migrate(comm, x, 1000, np.zeros(1000, int), budget=3)
-        with self.assertRaisesRegex(ValueError, "order is 'best'; it is one of any, fill, stable"):
-            valet.migrate(comm, x, 1000, np.zeros(1000, int), order="best")
         with self.assertRaisesRegex(TypeError, "communicator is a int"):
             valet.migrate(3, x, 1000, np.zeros(1000, int))
 
@@ -167,6 +171,32 @@ class Mistakes(unittest.TestCase):
         self.refused([x], [[rank] * 2] * 2, 4, "shape (2, 2)")
         self.refused([x], [rank, rank, rank, size], 4, f"is sent to rank {size}", code="rank_out_of_range")
         self.refused([x], [rank] * 5, 5, "5 blocks do not fit the 4 slots")
+
+    def test_numbers_and_options_that_are_none(self):
+        x = np.zeros(4)
+        self.refused([x], [], -1, "the count is -1")
+        self.refused([x], np.full(4, 2**64 - 1, np.uint64), 4, "which are none")
+        is_odd = rank == size - 1
+        same_error(self, lambda: valet.migrate(comm, x, 4, [rank] * 4, order="best" if is_odd else "any"),
+                   "invalid_argument", f"rank {size - 1}:", "order is 'best'; it is one of any, fill, stable")
+        lengths = np.ones(4, np.uint64)
+        lists = valet.Lists(np.zeros(4), lengths)
+        for ranks in ([2**40] * 4, [0.5] * 4):
+            same_error(self, lambda: valet.migrate_lists(comm, lists, {}, 4, ranks if is_odd else [rank] * 4),
+                       "invalid_argument", f"rank {size - 1}:")
+        with self.assertRaisesRegex(TypeError, "no option 'budget'"):
+            valet.migrate_lists(comm, lists, {}, 4, [rank] * 4, budget=3)
+        self.assertEqual(list(lengths), [1] * 4)
+
+    def test_layouts_and_parts_that_do_not_fit(self):
+        with self.assertRaisesRegex(ValueError, "2 ranks for a grid of 4"):
+            valet.Layout([8], [2], [4], ranks=[0, 1])
+        layout = valet.Layout([8 * size], [8], [size])
+        for part in (np.zeros((8, 1)), None):
+            same_error(self, lambda: valet.redistribute(comm, layout, layout, part, np.zeros(8)), "rank")
+        strided = np.arange(16.0)
+        same_error(self, lambda: valet.redistribute_in_place(comm, layout, layout, strided[::2]), "rank")
+        self.assertEqual(list(strided), list(range(16)))
 
     def test_arrays_that_do_not_belong_together(self):
         if size > 1:

@@ -138,11 +138,6 @@ TEST(InfeasiblePartition, MakesArenasGrow) {
 TEST(InfeasiblePartition, IsDecidedBySettingsThatAreRight) {
   rebalance::Settings settings;
   EXPECT_FALSE(settings.diagnostic());
-  settings.when_infeasible = WhenInfeasible::grow;
-  ASSERT_TRUE(settings.diagnostic());
-  EXPECT_NE(settings.diagnostic()->text.find("there is no grow"), std::string::npos);
-  settings.grow_ragged = [](const RaggedRoom&) { return RaggedStorage({}, {}); };
-  EXPECT_FALSE(settings.diagnostic());
   settings.granularity = 0;
   EXPECT_TRUE(settings.diagnostic());
   settings.granularity = 1;

@@ -43,6 +43,18 @@ struct Particles {
   }
 };
 
+/// Has no default: a vector of it is not enlarged by Valet, but moves.
+struct Number {
+  explicit Number(int from) : value(from) {}
+  int value;
+};
+
+TEST(Ref, ToValuesWithoutADefault) {
+  std::vector<Number> numbers(3, Number(rank()));
+  const BlockStorage storage{field(valet::ref(numbers)), field(growing(numbers))};
+  EXPECT_FALSE(storage.grows());
+}
+
 int next() { return (rank() + 1) % size(); }
 int before(int distance) { return (rank() + size() - distance % size()) % size(); }
 

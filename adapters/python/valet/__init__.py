@@ -14,7 +14,6 @@ and nothing has moved.
 
 from __future__ import annotations
 
-import ctypes
 from ctypes import byref, c_uint64, c_void_p
 from typing import Any, Optional
 
@@ -24,7 +23,7 @@ from mpi4py import MPI
 from ._junction import Junction
 from ._layouts import Layout, redistribute, redistribute_in_place
 from ._library import Address, Error, ObjectLayout, check, handle_of, library, new_report, options_of, report_as_dict
-from ._storage import ArrayLike, Arrays, Storage, address_of, map_of, row_count
+from ._storage import ArrayLike, Arrays, Storage, address_of, checked_map, map_of, named_arrays, row_count
 
 __all__ = ["Arrays", "Error", "Junction", "Layout", "Lists", "Plan", "migrate", "migrate_lists", "plan_to_layout",
            "plan_to_ranks", "plan_to_slots", "redistribute", "redistribute_in_place", "version"]
@@ -62,10 +61,19 @@ class Plan:
 
 
 def _plan(function, communicator: MPI.Comm, storage: Storage, count: int, arguments: tuple, options: dict) -> Plan:
-    chosen = options_of(options)
+    chosen = _options_or_refused(options, storage.refuse)
     plan = c_void_p()
-    check(function(handle_of(communicator), storage.handle, count, *arguments, byref(chosen), byref(plan)))
+    check(function(handle_of(communicator), storage.handle, max(0, count), *arguments, byref(chosen), byref(plan)))
     return Plan(plan, chosen)
+
+
+def _options_or_refused(options: dict, refuse):
+    """A value that is none, perhaps on this rank alone, is an error of all."""
+    try:
+        return options_of(options)
+    except ValueError as error:
+        refuse(str(error))
+        return options_of({})
 
 
 def plan_to_ranks(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int], ranks, **options: Any) -> Plan:
@@ -85,7 +93,7 @@ def plan_to_slots(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int
     rows = map_of(storage, slots, count, "slots")
     addresses = (Address * max(1, count))()
     for address, rank, slot in zip(addresses, to, rows):
-        address.rank, address.slot = int(rank), int(slot) % 2**64
+        address.rank, address.slot = int(rank), int(slot) % 2**64  # a negative one is out of range
     return _plan(library.Valet_Plan_to_slots, communicator, storage, count, (None, addresses), options)
 
 
@@ -129,29 +137,35 @@ def migrate_lists(communicator: MPI.Comm, lists, columns: ArrayLike, count: int,
     """Moves blocks of different lengths, and their rows of ``columns``. ``lists`` are one `Lists` or several."""
     handle = library.Valet_Ragged_storage_create()
     counted: list[Lists] = []
+
+    def refuse(why: str) -> None:
+        check(library.Valet_Ragged_storage_refuse(handle, why.encode()))
+
     try:
-        fields = [lists] if isinstance(lists, Lists) else list(lists)
+        own, report = handle_of(communicator), new_report()
+        chosen = _options_or_refused(options, refuse)
+        to, after = np.zeros(0, np.int32), c_uint64(0)
         try:
+            fields = [lists] if isinstance(lists, Lists) else list(lists)
             to = _lists_storage(handle, fields, columns, count, ranks)
-            counted = fields
-        except (ValueError, TypeError, AttributeError) as error:
-            check(library.Valet_Ragged_storage_refuse(handle, str(error).encode()))
-            to = np.zeros(count, np.int32)
-        for field in counted:
-            field.lengths[:count] *= field.values.itemsize  # bytes, in place
-        chosen, after, report = options_of(options), c_uint64(count), new_report()
+            counted, after = fields, c_uint64(count)
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
+            refuse(str(error))
         try:
-            check(library.Valet_Ragged_migrate(handle_of(communicator), handle, byref(after), address_of(to),
-                                               byref(chosen), byref(report)))
+            for field in counted:
+                field.lengths[:count] *= np.uint64(field.values.itemsize)  # bytes, in place
+            check(library.Valet_Ragged_migrate(own, handle, byref(after), address_of(to), byref(chosen),
+                                               byref(report)))
         finally:
             for field in counted:
-                field.lengths[:after.value] //= field.values.itemsize
+                field.lengths[:after.value] //= np.uint64(field.values.itemsize)
         return after.value, report_as_dict(report)
     finally:
         library.Valet_Ragged_storage_free(handle)
 
 
 def _lists_storage(handle, fields, columns, count: int, ranks) -> np.ndarray:
+    numbers = checked_map(ranks, count)
     for field in fields:
         field.check()
         values, lengths = field.values, field.lengths
@@ -160,14 +174,10 @@ def _lists_storage(handle, fields, columns, count: int, ranks) -> np.ndarray:
         check(library.Valet_Ragged_storage_add_field(
             handle, values.ctypes.data, values.nbytes, lengths.ctypes.data, len(lengths),
             min(64, values.dtype.alignment), None))
-    from ._storage import named_arrays
     for name, array in named_arrays(columns):
         if not array.flags.c_contiguous:
             raise ValueError(f"column {name!r} is not contiguous; give a copy")
         check(library.Valet_Ragged_storage_add_column(handle, array.ctypes.data, len(array),
                                                       array.itemsize * int(np.prod(array.shape[1:])),
                                                       name.encode() if name else None))
-    numbers = np.ascontiguousarray(ranks, np.int32)
-    if numbers.shape != (count,):
-        raise ValueError(f"ranks have shape {numbers.shape} for {count} blocks; give one for each")
     return numbers

@@ -64,7 +64,7 @@ class Junction:
         count = row_count(arrays) if count is None else count
         storage = Storage(arrays)
         to = None if ranks is None else map_of(storage, ranks, count)
-        c.check(c.library.Valet_Junction_put_blocks(self._handle, storage.handle, count,
+        c.check(c.library.Valet_Junction_put_blocks(self._handle, storage.handle, max(0, count),
                                                     None if to is None else to.ctypes.data,
                                                     label.encode(), None))
 
@@ -93,6 +93,6 @@ class Junction:
             self.close()
 
     def _move_array(self, way: str, label: str, array: Optional[np.ndarray], layout: Layout) -> None:
-        part, _kept = array_in_c(array)
+        part, _kept = array_in_c(array, len(layout.grid))
         c.check(getattr(c.library, f"Valet_Junction_{way}_array")(
             self._handle, byref(part), byref(layout.in_c), item_bytes(array), label.encode(), None))

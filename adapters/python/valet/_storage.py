@@ -6,7 +6,7 @@ it becomes a storage that the call refuses (Valet_Storage_refuse)."""
 
 from __future__ import annotations
 
-import ctypes
+import weakref
 from collections.abc import Mapping, Sequence
 from ctypes import c_size_t, c_ssize_t, c_void_p
 from typing import Optional, Union
@@ -20,21 +20,26 @@ ArrayLike = Union[Mapping, Sequence, np.ndarray]
 
 class Arrays(dict):
     """Arrays of one length by their names, which a call replaces by longer copies where a rank gets more rows than
-    they have: one array at a time, and none where there is no memory for all::
+    they have, one array at a time; where there is no memory for one, all have the rows that they had::
 
         particles = valet.Arrays(x=x, id=id)
         count, report = valet.migrate(comm, particles, count, ranks)
         x = particles["x"]
     """
 
-    def grown(self, rows: int) -> "Arrays":
-        longer = {}
-        for name, array in self.items():
-            order = "F" if array.flags.f_contiguous and array.ndim > 1 else "C"
-            longer[name] = np.empty((rows, *array.shape[1:]), array.dtype, order)
-            longer[name][:len(array)] = array
-        self.update(longer)
-        return self
+    def grown(self, rows: int) -> None:
+        had = {}
+        try:
+            for name, array in list(self.items()):
+                order = "F" if array.flags.f_contiguous and array.ndim > 1 else "C"
+                longer = np.empty((rows, *array.shape[1:]), array.dtype, order)
+                longer[:len(array)] = array
+                had[name] = len(array)
+                self[name] = longer
+        except BaseException:
+            for name, length in had.items():
+                self[name] = self[name][:length]
+            raise
 
 
 def named_arrays(arrays: ArrayLike) -> list[tuple[str, np.ndarray]]:
@@ -68,8 +73,10 @@ class Storage:
         self._arrays = arrays
         self._handles: list[int] = []
         self._kept: list = []
-        grows = isinstance(arrays, Arrays)
-        self._grow = Storage_for_fn(self._enlarge) if grows else None
+        self._grow = None
+        if isinstance(arrays, Arrays):
+            this = weakref.ref(self)  # or both would wait for the collector of cycles
+            self._grow = Storage_for_fn(lambda _data, rows: this()._enlarge(rows))
         self.handle = self._make()
 
     def __del__(self):
@@ -102,8 +109,9 @@ class Storage:
             (c_size_t * inner)(*array.shape[1:]), (c_ssize_t * inner)(*array.strides[1:]),
             name.encode() if name else None))
 
-    def _enlarge(self, _data, rows: int) -> int:
+    def _enlarge(self, rows: int) -> int:
         try:
+            self._kept.clear()  # what is replaced is freed
             self._arrays.grown(rows)
             self.handle = self._make()
         except Exception as error:  # of any kind: it is told to all ranks
@@ -119,21 +127,27 @@ def row_count(arrays: ArrayLike) -> int:
         return 0
 
 
-def map_of(storage: Storage, ranks, count: int, what: str = "ranks") -> Optional[np.ndarray]:
-    """A map as C takes it; where it is wrong, the storage is refused with the reason."""
+def checked_map(ranks, count: int, what: str = "ranks") -> np.ndarray:
+    """A map as C takes it. Raises ValueError where it is none."""
+    if count < 0:
+        raise ValueError(f"the count is {count}")
+    numbers = np.asarray(ranks)
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise ValueError(f"{what} have dtype {numbers.dtype}; give integers")
+    if numbers.shape != (count,):
+        raise ValueError(f"{what} have shape {numbers.shape} for {count} blocks; give one for each")
+    if count and (int(numbers.min()) < -2**31 or int(numbers.max()) >= 2**31):
+        raise ValueError(f"{what} go from {numbers.min()} to {numbers.max()}, which are none")
+    return np.ascontiguousarray(numbers, np.int32)
+
+
+def map_of(storage: Storage, ranks, count: int, what: str = "ranks") -> np.ndarray:
+    """The same; where it is none, the storage is refused with the reason."""
     try:
-        numbers = np.asarray(ranks)
-        if numbers.dtype.kind not in "iu" and numbers.size:
-            raise ValueError(f"{what} have dtype {numbers.dtype}; give integers")
-        if numbers.ndim != 1 or len(numbers) != count:
-            raise ValueError(f"{what} have shape {numbers.shape} for {count} blocks; give one for each")
-        wide = np.ascontiguousarray(numbers, np.int64)
-        if len(wide) and (wide.min() < -2**31 or wide.max() >= 2**31):
-            raise ValueError(f"{what} has {wide.min()} to {wide.max()}, which are no ranks")
-        return np.ascontiguousarray(wide, np.int32)
-    except (ValueError, TypeError) as error:
+        return checked_map(ranks, count, what)
+    except (ValueError, TypeError, OverflowError) as error:
         storage.refuse(str(error))
-        return np.zeros(count, np.int32)
+        return np.zeros(max(0, count), np.int32)
 
 
 def address_of(array: Optional[np.ndarray]):

@@ -187,7 +187,7 @@ module valet
 
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
     Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
-    Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_add_array, &
+    Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_add_array, Valet_Storage_refuse, &
     Valet_Storage_grow_by, Valet_Storage_free, &
     Valet_Plan_to_ranks, &
     Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
@@ -244,6 +244,12 @@ module valet
       integer(c_size_t), intent(in) :: extents(*)
       integer(c_ptrdiff_t), intent(in) :: stride_bytes(*)
       character(kind=c_char), intent(in) :: label(*)
+    end function
+
+    integer(c_int) function refuse(storage, why) bind(C, name="Valet_Storage_refuse")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: storage
+      character(kind=c_char), intent(in) :: why(*)
     end function
 
     !> `grow`: c_null_funptr, or c_funloc of a function with bind(C) that takes `data` as
@@ -456,6 +462,12 @@ contains
     character(*), intent(in) :: label
     Valet_Storage_add_array = add_array(storage, data, slots, slot_stride_bytes, element_bytes, &
       size(extents), extents, stride_bytes, trim(label) // c_null_char)
+  end function
+
+  integer(c_int) function Valet_Storage_refuse(storage, why)
+    type(c_ptr), intent(in) :: storage
+    character(*), intent(in) :: why
+    Valet_Storage_refuse = refuse(storage, trim(why) // c_null_char)
   end function
 
   !> An empty report, to be filled by a call.

@@ -15,7 +15,7 @@ module valet_ragged
 
   public :: Valet_Ragged_storage_create, Valet_Ragged_storage_add_field, &
     Valet_Ragged_storage_add_field_by_offsets, Valet_Ragged_storage_add_column, &
-    Valet_Ragged_storage_grow_by, Valet_Ragged_storage_free, Valet_Ragged_plan_to_ranks, &
+    Valet_Ragged_storage_grow_by, Valet_Ragged_storage_refuse, Valet_Ragged_storage_free, Valet_Ragged_plan_to_ranks, &
     Valet_Ragged_plan_free, &
     Valet_Ragged_plan_blocks_after, Valet_Ragged_plan_required_bytes, Valet_Ragged_execute, &
     Valet_Ragged_migrate, Valet_Ragged_resize
@@ -32,6 +32,12 @@ module valet_ragged
       integer(c_int64_t), value :: rows
       integer(c_size_t), value :: row_bytes
       character(kind=c_char), intent(in) :: label(*)
+    end function
+
+    integer(c_int) function refuse(storage, why) bind(C, name="Valet_Ragged_storage_refuse")
+      import :: c_char, c_int, c_ptr
+      type(c_ptr), value :: storage
+      character(kind=c_char), intent(in) :: why(*)
     end function
 
     !> `grow`: as in Valet_Storage_grow_by(), with the bytes of each arena behind the blocks:
@@ -154,6 +160,12 @@ contains
     character(*), intent(in) :: label
     Valet_Ragged_storage_add_column = add_column(storage, data, rows, row_bytes, &
       trim(label) // c_null_char)
+  end function
+
+  integer(c_int) function Valet_Ragged_storage_refuse(storage, why)
+    type(c_ptr), intent(in) :: storage
+    character(*), intent(in) :: why
+    Valet_Ragged_storage_refuse = refuse(storage, trim(why) // c_null_char)
   end function
 
 end module valet_ragged

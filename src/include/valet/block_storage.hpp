@@ -123,10 +123,11 @@ template <detail::ResizableArray Array>
 [[nodiscard]] Field field(Ref<Array> values, std::size_t components = 1, std::string label = {}) {
   Field result = field(values.get(), components, std::move(label));
   result.current = [values, components] { return field(values.get(), components); };
-  if (values.may_grow())
-    result.resize = [values, components](std::uint64_t new_slots) {
-      detail::resize_to(values.get(), static_cast<std::size_t>(new_slots) * components);
-    };
+  if constexpr (detail::CanGrow<Array>)
+    if (values.may_grow())
+      result.resize = [values, components](std::uint64_t new_slots) {
+        detail::resize_to(values.get(), static_cast<std::size_t>(new_slots) * components);
+      };
   return result;
 }
 
@@ -203,10 +204,12 @@ class VALET_EXPORT BlockStorage {
   /// @endcond
 
  private:
+  /// @cond
   struct Shared {
     std::shared_ptr<StorageBackend> backend;
     std::function<BlockStorage(std::uint64_t required_slots)> grow;
   };
+  /// @endcond
   std::shared_ptr<Shared> shared_;
 };
 

@@ -74,13 +74,14 @@ namespace detail {
 template <class Values, class Words>
 auto resize_of(Ref<Values> values, Ref<Words> words, std::size_t more_words) {
   std::function<void(std::uint64_t, std::uint64_t)> resize;
-  if (values.may_grow() && words.may_grow())
-    resize = [=](std::uint64_t new_bytes, std::uint64_t new_blocks) {
-      constexpr std::size_t value_bytes = sizeof(*std::data(values.get()));
-      resize_to(values.get(),
-                static_cast<std::size_t>((new_bytes + value_bytes - 1) / value_bytes));
-      resize_to(words.get(), static_cast<std::size_t>(new_blocks) + more_words);
-    };
+  if constexpr (CanGrow<Values>)
+    if (values.may_grow() && words.may_grow())
+      resize = [=](std::uint64_t new_bytes, std::uint64_t new_blocks) {
+        constexpr std::size_t value_bytes = sizeof(*std::data(values.get()));
+        resize_to(values.get(),
+                  static_cast<std::size_t>((new_bytes + value_bytes - 1) / value_bytes));
+        resize_to(words.get(), static_cast<std::size_t>(new_blocks) + more_words);
+      };
   return resize;
 }
 }  // namespace detail
@@ -169,6 +170,11 @@ class VALET_EXPORT RaggedStorage {
                       std::span(columns.begin(), columns.size())) {}
   /// The same for lists made at run time.
   explicit RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns = {});
+  /// Refers to the same memory. There is no move that leaves an unusable storage behind.
+  RaggedStorage(const RaggedStorage&) = default;
+  /// Refers to the same memory.
+  RaggedStorage& operator=(const RaggedStorage&) = default;
+  ~RaggedStorage() = default;
 
   /// The same storage, with a function that enlarges it on a rank that will hold more blocks or
   /// bytes than it has room for: BlockStorage::growing(). Local.
@@ -191,11 +197,13 @@ class VALET_EXPORT RaggedStorage {
   /// @endcond
 
  private:
+  /// @cond
   struct Shared {
     std::vector<RaggedField> fields;
     std::vector<Field> columns;
     std::function<void(const RaggedStorage& storage, const RaggedRoom& required)> grow;
   };
+  /// @endcond
   std::shared_ptr<Shared> shared_;
 };
 

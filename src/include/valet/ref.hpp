@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 
 namespace valet {
 
@@ -18,6 +19,10 @@ template <class Array>
 concept ResizableArray = std::ranges::contiguous_range<Array> && requires(Array& array) {
   array.resize(std::size_t{});
 };
+/// One to which elements can be added; another may still be resized by its owner.
+template <class Array>
+concept CanGrow =
+    ResizableArray<Array> && std::is_default_constructible_v<std::ranges::range_value_t<Array>>;
 /// Resizes an array; a vector that grows without reserve() allocates twice what it has.
 template <ResizableArray Array>
 void resize_to(Array& array, std::size_t size) {

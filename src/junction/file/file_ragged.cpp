@@ -109,6 +109,7 @@ class RaggedLoad {
     RaggedRoom required{share_.count, {}};
     for (std::size_t f = 0; f < fields(); ++f) required.bytes.push_back(bytes_of(f));
     if (!wrong_) wrong_ = storage::grow(storage_, required);
+    if (!wrong_) wrong_ = ragged::check_ragged(storage_, 0);
     if (!wrong_) wrong_ = check_room(required);
     mpi::agree(channel(), wrong_);
     for (std::size_t f = 0; f < fields() && !wrong_; ++f) take(f);

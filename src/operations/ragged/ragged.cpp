@@ -97,11 +97,13 @@ class Execution {
 
  private:
   [[nodiscard]] std::optional<Diagnostic> check() {
-    if (storage_.grows())
-      if (auto diagnostic = storage::grow(storage_, room_of(plan_))) return diagnostic;
     if (auto diagnostic = check_ragged(storage_, plan_.blocks_before)) return diagnostic;
     if (storage_.fields().size() != plan_.fields || ranks_.size() != plan_.blocks_before)
       return changed();
+    if (storage_.grows()) {
+      if (auto diagnostic = storage::grow(storage_, room_of(plan_))) return diagnostic;
+      if (auto diagnostic = check_ragged(storage_, plan_.blocks_before)) return diagnostic;
+    }
     return detail::unless_out_of_memory(
         [&]() -> std::optional<Diagnostic> {
           arenas_ = arenas_of(base_.ledger, storage_);

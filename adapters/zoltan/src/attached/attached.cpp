@@ -25,12 +25,6 @@ void warn_where_not_in_front(const AttachedState& state) {
                 "Valet_Set_Param()");
 }
 
-/// Ends the handles in a storage, if it is there, and leaves an empty one.
-template <class Storage>
-void let_go(Storage* storage) noexcept {
-  if (storage != nullptr) const Storage ended(std::move(*storage));
-}
-
 }  // namespace
 
 struct Attached::Owner {
@@ -67,8 +61,8 @@ struct Attached::Owner {
     if (!state) return;
     state->is_ended = true;
     // What it refers to may be gone, too. Allocates nothing: this must not throw.
-    let_go(std::get_if<BlockStorage>(&state->storage));
-    let_go(std::get_if<RaggedStorage>(&state->storage));
+    if (auto* const blocks = std::get_if<BlockStorage>(&state->storage)) *blocks = state->nothing;
+    if (auto* const blocks = std::get_if<RaggedStorage>(&state->storage)) *blocks = state->no_lists;
     state->sources = {};
     state->parts = nullptr;
     state->options.grow = nullptr;

@@ -20,6 +20,9 @@ struct AttachedState final : Attachment {
   std::optional<mpi::Channel> channel;  ///< none on ranks outside of the structure's communicator
   std::uint64_t count = 0;
   std::variant<BlockStorage, RaggedStorage> storage;
+  /// In its place when the Attached is gone.
+  const BlockStorage nothing{std::span<const Field>()};
+  const RaggedStorage no_lists{std::span<const RaggedField>()};
   rebalance::Sources sources;
   PartSource parts;
   AttachedOptions options;

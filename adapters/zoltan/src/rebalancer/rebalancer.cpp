@@ -58,15 +58,6 @@ struct Rebalancer::State {
     zoltan.each_object(parameters.granularity == 1U);
     return balancer;
   }
-  template <class Storage>
-  RebalanceResult rebalance(std::uint64_t count, const Storage& storage) {
-    const valet::detail::MemoryReserve reserve;
-    balancer.settings.storage_grows = storage.grows();
-    rebalance::Decision decision;
-    decision.count = count;
-    now().partition(decision);
-    return carry_out(decision, storage, true);
-  }
   /// Moves the objects of a decision: by Balancer::settle() where nobody can have changed it, else
   /// by migrate().
   template <class Storage>
@@ -145,10 +136,10 @@ RebalanceResult Rebalancer::migrate(Partition partition, const RaggedStorage& st
 }
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
-  return state_->rebalance(count, storage);
+  return state_->carry_out(*partition(count).state_, storage, true);
 }
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const RaggedStorage& storage) {
-  return state_->rebalance(count, storage);
+  return state_->carry_out(*partition(count).state_, storage, true);
 }
 
 }  // namespace valet::zoltan

@@ -43,11 +43,12 @@ struct AttachedOptions {
   std::optional<std::uint64_t> granularity = {};
   /// MIGRATE_WHEN_INFEASIBLE: what happens if a partition does not fit.
   WhenInfeasible when_infeasible = WhenInfeasible::refuse;
-  /// For WhenInfeasible::grow: enlarges the arrays of the storage to at least this many slots and
-  /// leaves the objects in place. Called only on ranks that need more slots, after the partition
-  /// and before anything moves. Arrays given by valet::ref() are then looked at again; for others
-  /// call Attached::storage(). Must not communicate. If it throws, all ranks get callback_failed,
-  /// and nothing has moved.
+  /// For WhenInfeasible::grow where the storage does not grow by itself (valet::growing(), which is
+  /// enough where nothing is said), or parts() are given: enlarges the arrays of the storage to at
+  /// least this many slots and leaves the objects in place. Called only on ranks that need more
+  /// slots, after the partition and before anything moves. Arrays given by valet::ref() are then
+  /// looked at again; for others call Attached::storage(). Must not communicate. If it throws, all
+  /// ranks get callback_failed, or out_of_memory, and nothing has moved.
   std::function<void(std::uint64_t required_slots)> grow = {};
   /// The same for a RaggedStorage, on ranks that need more blocks or more bytes.
   std::function<void(const RaggedRoom& required)> grow_ragged = {};
