@@ -167,7 +167,7 @@ class Mistakes(unittest.TestCase):
         x = np.zeros(4)
         self.refused([x], [rank] * 3, 4, "ranks have shape (3,) for 4 blocks")
         self.refused([x], [0.5] * 4, 4, "dtype float64; give integers")
-        self.refused([x], [rank, rank, rank, 2**40], 4, "no ranks")
+        self.refused([x], [rank, rank, rank, 2**40], 4, "which are none")
         self.refused([x], [[rank] * 2] * 2, 4, "shape (2, 2)")
         self.refused([x], [rank, rank, rank, size], 4, f"is sent to rank {size}", code="rank_out_of_range")
         self.refused([x], [rank] * 5, 5, "5 blocks do not fit the 4 slots")
