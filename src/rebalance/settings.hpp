@@ -45,7 +45,7 @@ struct VALET_EXPORT Settings {
 
 /// The error that when_infeasible is grow, but there is no function of that name, and the storage
 /// does not grow by itself.
-[[nodiscard]] Diagnostic no_growth(const std::string& function);
+[[nodiscard]] VALET_EXPORT Diagnostic no_growth(const std::string& function);
 
 [[nodiscard]] std::string text_of(double value);
 

@@ -85,11 +85,14 @@ std::optional<Diagnostic> grow_by(const Storage& storage, const Required& requir
     synchronize(storage);
     storage.grow(required);
     if (shape_of(storage) != shape)
-      throw Error(ErrorCode::field_mismatch, "it returned other arrays; return the same, larger");
+      return diagnose(ErrorCode::field_mismatch, function,
+                      " returned other arrays; return the same, larger, nothing has moved");
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for ", activity, "; nothing has moved");
-  } catch (const Error& error) {
-    return diagnose(error.code(), activity, " failed: ", error.message(), "; nothing has moved");
+  } catch (const Error& error) {  // a NodeArray says it so
+    if (error.code() == ErrorCode::out_of_memory)
+      return diagnose(error.code(), error.message(), "; nothing has moved");
+    failure.keep(activity.c_str());
   } catch (...) {
     failure.keep(activity.c_str());
   }

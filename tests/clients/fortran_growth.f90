@@ -146,12 +146,12 @@ contains
     if (rank == ranks - 1) k = Valet_Storage_refuse(columns, 'not today')
     if (rank == ranks - 1) k = Valet_Ragged_storage_refuse(lists, 'no lists today')
     call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, columns, int(n, c_int64_t), c_null_ptr, to, &
-      plan=plan) == VALET_INVALID_ARGUMENT .and. index(Valet_Error_message(), 'not today') > 0, &
-      'a refusal')
+      plan=plan) == VALET_INVALID_ARGUMENT, 'a refusal')
+    call require(index(Valet_Error_message(), 'not today') > 0, 'its text')
     count = 0
     call require(Valet_Ragged_migrate(MPI_COMM_WORLD, lists, count, to) == &
-      VALET_INVALID_ARGUMENT .and. index(Valet_Error_message(), 'no lists today') > 0, &
-      'a refusal of lists')
+      VALET_INVALID_ARGUMENT, 'a refusal of lists')
+    call require(index(Valet_Error_message(), 'no lists today') > 0, 'its text')
     call Valet_Storage_free(columns)
   end subroutine
 

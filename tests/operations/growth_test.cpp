@@ -281,7 +281,7 @@ TEST_F(RefusedGrowth, ByAFunctionThatGivesTooLittle) {
 
 TEST_F(RefusedGrowth, WhereOnlySomeArraysGrow) {
   expect({growing(blocks.origin, 1, "origin"), field(valet::ref(blocks.slot), 1, "slot")},
-         ErrorCode::invalid_argument, {"field 'slot' cannot be resized", "give growing() for all"});
+         ErrorCode::callback_failed, {"field 'slot' cannot be resized", "give growing() for all"});
 }
 
 TEST_F(RefusedGrowth, WithOtherFieldsThanPlanned) {
@@ -327,7 +327,7 @@ TEST_F(RefusedGrowth, OfListsByAFunctionThatReturnsOthers) {
           });
   expect_error(outcome_of([&] { migrate(MPI_COMM_WORLD, lists, count, to); }),
                ErrorCode::field_mismatch,
-               {"rank " + std::to_string(size() - 1) + ":", "it returned other arrays",
+               {"rank " + std::to_string(size() - 1) + ":", "grow_ragged returned other arrays",
                 "nothing has moved"});
   EXPECT_EQ(values, std::vector<std::uint64_t>(count, 1));
 }

@@ -138,7 +138,8 @@ TEST(RaggedInfeasible, ReportsAnotherStorageThanWasGiven) {
     const RaggedStorage grown = objects.grow_to(required);
     return RaggedStorage(std::span(grown.fields()).first(1), grown.columns());
   }));
-  expect_error(objects, outcome, ErrorCode::invalid_argument, {"rank 1: ", "the fields"});
+  expect_error(objects, outcome, ErrorCode::field_mismatch,
+               {"rank 1: ", "grow_ragged returned other arrays"});
 }
 
 // On all ranks, whether they need more or not.

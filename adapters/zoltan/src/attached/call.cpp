@@ -370,10 +370,13 @@ rebalance::Settings AttachedCall::settings(bool each_object) {
     settings.order_rule->asked = rebalance::OrderRule::Asked::always;
   take_parameters(parameters_, settings);
   if (each_object || setup_.tells_geometry) settings.granularity = 1;
+  const bool grows = std::visit([](const auto& is) { return is.grows(); }, state_.storage);
   // Before MID_MIGRATE, as an application's function does it.
-  if (settings.when_infeasible == WhenInfeasible::refuse &&
-      std::visit([](const auto& is) { return is.grows(); }, state_.storage))
+  if (grows && settings.when_infeasible == WhenInfeasible::refuse)
     settings.when_infeasible = WhenInfeasible::grow;
+  if (!grows && !state_.options.grow && !state_.options.grow_ragged &&
+      settings.when_infeasible == WhenInfeasible::grow)
+    settings.wrong = rebalance::no_growth("grow");
   if (state_.options.grow)
     settings.grow = [this](std::uint64_t required) {
       const auto grow = state_.options.grow;  // which may end the attached storage
