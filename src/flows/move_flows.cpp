@@ -440,7 +440,7 @@ Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::spa
   storage::asked([&] { storage.backend().refresh(); });
   std::optional<Diagnostic> wrong = state.failure;
   // What has become smaller than what was planned for is a mistake that growth must not hide.
-  if (!wrong && storage.slots() >= state.flows.slots_before)
+  if (!wrong && storage.grows() && storage.slots() >= state.flows.slots_before)
     wrong = storage::grow(storage, state.flows.blocks_after);
   StorageBackend& backend = storage.backend();
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.

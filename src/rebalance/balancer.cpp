@@ -445,8 +445,6 @@ RebalanceResult Balancer::migrate(Decision& decision, const RaggedStorage& stora
 
 RebalanceResult Balancer::settle(Decision& decision, const BlockStorage& storage) const {
   const detail::MemoryReserve reserve;
-  if (settings.when_infeasible == WhenInfeasible::grow)
-    require_growth(communicator_, settings, storage);
   if (settings.when_infeasible == WhenInfeasible::refuse ||
       !mpi::on_some_rank(communicator_, storage.slots() < decision.required_slots,
                          storage.backend().diagnostic()))
@@ -465,8 +463,6 @@ RebalanceResult Balancer::settle(Decision& decision, const RaggedStorage& storag
         ErrorCode::invalid_argument,
         "when_infeasible is repair, which counts slots and no bytes; take refuse or grow for "
         "blocks of different sizes");
-  if (settings.when_infeasible == WhenInfeasible::grow)
-    require_growth(communicator_, settings, storage);
   return move(decision, storage, settings.when_infeasible == WhenInfeasible::grow);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rebalance/infeasible.hpp"
 
+#include "base/diagnose.hpp"
 #include "mpi/agreement.hpp"
 #include "storage/growth.hpp"
 
@@ -17,6 +18,14 @@ Storage grown(const mpi::Channel& communicator, const Grow& grow, const Required
   return result;
 }
 
+/// @param function  How messages call what is not there.
+std::optional<Diagnostic> missing_growth(const Settings& settings, bool grows,
+                                         const char* function) {
+  if (grows || settings.when_infeasible != WhenInfeasible::grow) return std::nullopt;
+  return invalid("when_infeasible is grow, but there is no ", function,
+                 "; give growing() arrays, or a function that returns a larger storage");
+}
+
 }  // namespace
 
 BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
@@ -29,18 +38,13 @@ RaggedStorage grown_storage(const mpi::Channel& communicator, const Settings& se
   return grown(communicator, settings.grow_ragged, required, storage);
 }
 
-void require_growth(const mpi::Channel& communicator, const Settings& settings,
-                    const BlockStorage& storage) {
-  const bool grows = settings.grow || storage.grows();
-  mpi::agree(communicator, grows ? std::nullopt : std::optional(no_growth("grow")));
+std::optional<Diagnostic> check_growth(const Settings& settings, const BlockStorage& storage) {
+  return missing_growth(settings, settings.grow || storage.grows(), "grow");
 }
 
-void require_growth(const mpi::Channel& communicator, const Settings& settings,
-                    const RaggedStorage& storage) {
-  const bool grows = settings.grow_ragged || storage.grows();
-  mpi::agree(communicator, grows
-                               ? std::nullopt
-                               : std::optional(no_growth(settings.grow ? "grow_ragged" : "grow")));
+std::optional<Diagnostic> check_growth(const Settings& settings, const RaggedStorage& storage) {
+  return missing_growth(settings, settings.grow_ragged || storage.grows(),
+                        settings.grow ? "grow_ragged" : "grow");
 }
 
 }  // namespace valet::rebalance

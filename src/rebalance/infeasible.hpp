@@ -7,15 +7,16 @@
 #include "rebalance/settings.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace valet::rebalance {
 
-/// That the application's function, or the storage by itself, can enlarge it. Collective; one
-/// reduction. @throws Error invalid_argument on all ranks alike.
-void require_growth(const mpi::Channel& communicator, const Settings& settings,
-                    const BlockStorage& storage);
-void require_growth(const mpi::Channel& communicator, const Settings& settings,
-                    const RaggedStorage& storage);
+/// The error that when_infeasible is grow, but neither a function nor the storage by itself can
+/// enlarge it: for Settings::wrong. Local.
+[[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_growth(const Settings& settings,
+                                                                  const BlockStorage& storage);
+[[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_growth(const Settings& settings,
+                                                                  const RaggedStorage& storage);
 
 /// The storage of this rank, which is enlarged if it had too little room. All ranks have found
 /// theirs right before. Collective; one reduction.

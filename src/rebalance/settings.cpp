@@ -50,11 +50,6 @@ void Settings::join(mpi::Agreement& agreement) const {
                   layout::digest_of(order_rule.value_or(OrderRule()).tiles));
 }
 
-Diagnostic no_growth(const std::string& function) {
-  return invalid("when_infeasible is grow, but there is no ", function,
-                 "; give growing() arrays, or a function that returns a larger storage");
-}
-
 std::string text_of(double value) {
   std::ostringstream text;
   text << value;

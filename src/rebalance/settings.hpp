@@ -43,10 +43,6 @@ struct VALET_EXPORT Settings {
   void join(mpi::Agreement& agreement) const;
 };
 
-/// The error that when_infeasible is grow, but there is no function of that name, and the storage
-/// does not grow by itself.
-[[nodiscard]] VALET_EXPORT Diagnostic no_growth(const std::string& function);
-
 [[nodiscard]] std::string text_of(double value);
 
 }  // namespace valet::rebalance

@@ -50,20 +50,8 @@ std::optional<std::string> lack_of(const RaggedStorage& storage, const RaggedRoo
   return std::nullopt;
 }
 
-std::optional<Diagnostic> diagnostic_of(const BlockStorage& storage) {
-  return storage.backend().diagnostic();
-}
-std::optional<Diagnostic> diagnostic_of(const RaggedStorage&) {
-  return std::nullopt;  // what moves its blocks looks at it, before and afterwards
-}
-
-/// Work of the application on arrays that are replaced.
-void synchronize(const BlockStorage& storage) { storage.backend().synchronize(); }
-void synchronize(const RaggedStorage&) {}
-
 /// What must stay, whatever the sizes.
-std::vector<std::uint64_t> shape_of(const BlockStorage&) { return {}; }
-std::vector<std::uint64_t> shape_of(const RaggedStorage& storage) {
+std::vector<std::uint64_t> ragged_shape(const RaggedStorage& storage) {
   std::vector<std::uint64_t> shape{storage.fields().size(), storage.columns().size()};
   for (const RaggedField& field : storage.fields())
     shape.insert(shape.end(), {field.alignment_bytes, field.value_bytes});
@@ -71,22 +59,15 @@ std::vector<std::uint64_t> shape_of(const RaggedStorage& storage) {
   return shape;
 }
 
-template <class Storage, class Required>
-std::optional<Diagnostic> grow_by(const Storage& storage, const Required& required,
-                                  const char* function) {
-  if (!storage.grows()) return std::nullopt;
-  if (auto found = diagnostic_of(storage)) return found;
-  if (!lack_of(storage, required)) return std::nullopt;
+/// Runs `enlarge`, which may call the application. @return What went wrong.
+/// @param function  How messages call it.
+template <class Enlarge>
+std::optional<Diagnostic> attempt(const char* function, Enlarge&& enlarge) {
   const std::string activity = joined("enlarging the storage (", function, ")");
   detail::FirstFailure failure;
   try {
     const detail::LeaveReserve leave;
-    const std::vector<std::uint64_t> shape = shape_of(storage);
-    synchronize(storage);
-    storage.grow(required);
-    if (shape_of(storage) != shape)
-      return diagnose(ErrorCode::field_mismatch, function,
-                      " returned other arrays; return the same, larger, nothing has moved");
+    enlarge();
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for ", activity, "; nothing has moved");
   } catch (const Error& error) {  // a NodeArray says it so
@@ -96,9 +77,12 @@ std::optional<Diagnostic> grow_by(const Storage& storage, const Required& requir
   } catch (...) {
     failure.keep(activity.c_str());
   }
-  if (auto found = failure.diagnostic("nothing has moved")) return found;
-  const auto lacks = lack_of(storage, required);
-  if (auto found = diagnostic_of(storage)) return found;
+  return failure.diagnostic("nothing has moved");
+}
+
+/// @param lacks  As lack_of() finds it afterwards.
+std::optional<Diagnostic> too_little(const char* function,
+                                     const std::optional<std::string>& lacks) {
   if (!lacks) return std::nullopt;
   return diagnose(ErrorCode::infeasible, function, " returned a storage ", *lacks,
                   " are required; return one that has them, nothing has moved");
@@ -106,12 +90,12 @@ std::optional<Diagnostic> grow_by(const Storage& storage, const Required& requir
 
 /// Resizes each array once that is too small, or none of them: where one fails, those before it get
 /// the sizes back that they had, as all arrays of a storage have as many rows.
-class Resizing {
+class ResizedArrays {
  public:
-  Resizing() = default;
-  Resizing(const Resizing&) = delete;
-  Resizing& operator=(const Resizing&) = delete;
-  ~Resizing() {
+  ResizedArrays() = default;
+  ResizedArrays(const ResizedArrays&) = delete;
+  ResizedArrays& operator=(const ResizedArrays&) = delete;
+  ~ResizedArrays() {
     for (const auto& take_back : take_back_) {
       try {
         take_back();
@@ -162,10 +146,33 @@ constexpr auto is_resizable = [](const auto& array) { return bool(array.resize);
 }  // namespace
 
 std::optional<Diagnostic> storage::grow(const BlockStorage& storage, std::uint64_t required) {
-  return grow_by(storage, required, "grow");
+  if (!storage.grows()) return std::nullopt;
+  if (auto found = storage.backend().diagnostic()) return found;
+  if (!lack_of(storage, required)) return std::nullopt;
+  const auto failed = attempt("grow", [&] {
+    storage.backend().synchronize();  // work of the application on arrays that are replaced
+    storage.grow(required);
+  });
+  if (failed) return failed;
+  const auto lacks = lack_of(storage, required);
+  if (auto found = storage.backend().diagnostic()) return found;
+  return too_little("grow", lacks);
 }
+
 std::optional<Diagnostic> storage::grow(const RaggedStorage& storage, const RaggedRoom& required) {
-  return grow_by(storage, required, "grow_ragged");
+  if (!storage.grows() || !lack_of(storage, required)) return std::nullopt;
+  bool is_same = true;
+  const auto failed = attempt("grow_ragged", [&] {
+    const std::vector<std::uint64_t> shape = ragged_shape(storage);
+    storage.grow(required);
+    is_same = ragged_shape(storage) == shape;
+  });
+  if (failed) return failed;
+  if (!is_same)
+    return diagnose(
+        ErrorCode::field_mismatch,
+        "grow_ragged returned other arrays; return the same, larger, nothing has moved");
+  return too_little("grow_ragged", lack_of(storage, required));
 }
 
 BlockStorage::BlockStorage(std::initializer_list<Field> fields)
@@ -187,9 +194,9 @@ BlockStorage::BlockStorage(std::shared_ptr<StorageBackend> backend, std::span<co
   if (std::ranges::none_of(fields, is_resizable)) return;
   shared_->grow = [same = shared_->backend,
                    list = std::vector(fields.begin(), fields.end())](std::uint64_t slots) mutable {
-    Resizing resizing;
-    resizing.fields(list, slots, "field");
-    resizing.keep();
+    ResizedArrays resized;
+    resized.fields(list, slots, "field");
+    resized.keep();
     return BlockStorage(same);
   };
 }
@@ -213,10 +220,10 @@ RaggedStorage::RaggedStorage(std::span<const RaggedField> fields, std::span<cons
   if (std::ranges::none_of(fields, is_resizable) && std::ranges::none_of(columns, is_resizable))
     return;
   shared_->grow = [](const RaggedStorage& storage, const RaggedRoom& required) {
-    Resizing resizing;
-    resizing.fields(storage.shared_->columns, required.blocks, "column");
-    resizing.arenas(storage.shared_->fields, required);
-    resizing.keep();
+    ResizedArrays resized;
+    resized.fields(storage.shared_->columns, required.blocks, "column");
+    resized.arenas(storage.shared_->fields, required);
+    resized.keep();
   };
 }
 

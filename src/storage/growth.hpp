@@ -14,7 +14,7 @@ namespace valet::storage {
 
 /// Enlarges this rank's storage if it lacks room and grows: before anything moves, in a call whose
 /// ranks agree next on what is wrong. One that does not grow is left to what needs the room. Local.
-/// @return What is wrong with the storage; out_of_memory, or callback_failed for what else is
+/// @return What is wrong with a BlockStorage; out_of_memory, or callback_failed for what else is
 ///         thrown; field_mismatch for other arrays; infeasible where there is too little room then.
 [[nodiscard]] std::optional<Diagnostic> grow(const BlockStorage& storage, std::uint64_t required);
 [[nodiscard]] std::optional<Diagnostic> grow(const RaggedStorage& storage,

@@ -223,7 +223,7 @@ class Mistakes(unittest.TestCase):
 
     def test_lists(self):
         if rank == size - 1:
-            lists, words = valet.Lists(np.zeros(4), np.ones(4, np.int32)), ""
+            lists = valet.Lists(np.zeros(4), np.ones(4, np.int32))
         else:
             lists = valet.Lists(np.zeros(4), np.ones(4, np.uint64))
         same_error(self, lambda: valet.migrate_lists(comm, lists, {}, 4, [rank] * 4), "invalid_argument",

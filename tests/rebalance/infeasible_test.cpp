@@ -3,6 +3,8 @@
 // A partitioner that sends all objects to rank 0, which has not the room: refused, repaired, or
 // carried out in storages that the application enlarges. The odd ranks have no objects.
 
+#include "rebalance/infeasible.hpp"
+
 #include "line_of_objects.hpp"
 #include "partitioners.hpp"
 #include "test_comm.hpp"
@@ -138,6 +140,13 @@ TEST(InfeasiblePartition, MakesArenasGrow) {
 TEST(InfeasiblePartition, IsDecidedBySettingsThatAreRight) {
   rebalance::Settings settings;
   EXPECT_FALSE(settings.diagnostic());
+  settings.when_infeasible = WhenInfeasible::grow;
+  const RaggedStorage lists({}, {});
+  ASSERT_TRUE(rebalance::check_growth(settings, lists));
+  EXPECT_NE(rebalance::check_growth(settings, lists)->text.find("there is no grow"),
+            std::string::npos);
+  settings.grow_ragged = [](const RaggedRoom&) { return RaggedStorage({}, {}); };
+  EXPECT_FALSE(rebalance::check_growth(settings, lists));
   settings.granularity = 0;
   EXPECT_TRUE(settings.diagnostic());
   settings.granularity = 1;

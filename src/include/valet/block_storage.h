@@ -58,7 +58,7 @@ VALET_EXPORT int Valet_Storage_add_array(Valet_Storage* storage, void* data, uin
 /** Makes every call refuse this storage on all ranks, with VALET_INVALID_ARGUMENT and this text:
  * for a layer above, where the arguments of a rank are wrong and others wait for it. Local.
  * @param storage  From Valet_Storage_create().
- * @param why      What is wrong, where, and how to mend it.
+ * @param why      What is wrong, where, and how to fix it.
  * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT if a pointer is NULL. */
 VALET_EXPORT int Valet_Storage_refuse(Valet_Storage* storage, const char* why);
 /** Returns a storage with at least so many slots, whose handle may be freed in the next call; NULL

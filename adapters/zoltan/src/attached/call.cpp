@@ -6,6 +6,7 @@
 #include "handle/stage_callbacks.hpp"
 #include "lists/list_reader.hpp"
 #include "mpi/agreement.hpp"
+#include "rebalance/infeasible.hpp"
 #include "rebalance/part_ranks.hpp"
 #include "rebalancer/own_structure.hpp"
 #include "rebalancer/queries.hpp"
@@ -370,13 +371,10 @@ rebalance::Settings AttachedCall::settings(bool each_object) {
     settings.order_rule->asked = rebalance::OrderRule::Asked::always;
   take_parameters(parameters_, settings);
   if (each_object || setup_.tells_geometry) settings.granularity = 1;
-  const bool grows = std::visit([](const auto& is) { return is.grows(); }, state_.storage);
   // Before MID_MIGRATE, as an application's function does it.
-  if (grows && settings.when_infeasible == WhenInfeasible::refuse)
+  if (settings.when_infeasible == WhenInfeasible::refuse &&
+      std::visit([](const auto& is) { return is.grows(); }, state_.storage))
     settings.when_infeasible = WhenInfeasible::grow;
-  if (!grows && !state_.options.grow && !state_.options.grow_ragged &&
-      settings.when_infeasible == WhenInfeasible::grow)
-    settings.wrong = rebalance::no_growth("grow");
   if (state_.options.grow)
     settings.grow = [this](std::uint64_t required) {
       const auto grow = state_.options.grow;  // which may end the attached storage
@@ -391,6 +389,8 @@ rebalance::Settings AttachedCall::settings(bool each_object) {
       look_again_in_growth();
       return joined(std::get<RaggedStorage>(state_.storage), fields_along());
     };
+  settings.wrong = std::visit([&](const auto& is) { return rebalance::check_growth(settings, is); },
+                              state_.storage);
   return settings;
 }
 

@@ -4,6 +4,7 @@
 #include "handle/messages.hpp"
 #include "mpi/channel.hpp"
 #include "rebalance/balancer.hpp"
+#include "rebalance/infeasible.hpp"
 #include "rebalancer/own_structure.hpp"
 #include "rebalancer/zoltan_partition.hpp"
 #include <valet/zoltan/rebalancer.hpp>
@@ -57,6 +58,16 @@ struct Rebalancer::State {
     balancer.settings.wrong = without_meaning(structure.get(), ObjectKind::storage);
     zoltan.each_object(parameters.granularity == 1U);
     return balancer;
+  }
+  template <class Storage>
+  RebalanceResult rebalance(std::uint64_t count, const Storage& storage) {
+    const valet::detail::MemoryReserve reserve;
+    rebalance::Decision decision;
+    decision.count = count;
+    rebalance::Settings& settings = now().settings;
+    if (!settings.wrong) settings.wrong = rebalance::check_growth(settings, storage);
+    balancer.partition(decision);
+    return carry_out(decision, storage, true);
   }
   /// Moves the objects of a decision: by Balancer::settle() where nobody can have changed it, else
   /// by migrate().
@@ -136,10 +147,10 @@ RebalanceResult Rebalancer::migrate(Partition partition, const RaggedStorage& st
 }
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
-  return state_->carry_out(*partition(count).state_, storage, true);
+  return state_->rebalance(count, storage);
 }
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const RaggedStorage& storage) {
-  return state_->carry_out(*partition(count).state_, storage, true);
+  return state_->rebalance(count, storage);
 }
 
 }  // namespace valet::zoltan
