@@ -149,7 +149,7 @@ std::optional<Diagnostic> storage::grow(const BlockStorage& storage, std::uint64
   if (!storage.grows()) return std::nullopt;
   if (auto found = storage.backend().diagnostic()) return found;
   if (!lack_of(storage, required)) return std::nullopt;
-  const auto failed = attempt("grow", [&] {
+  auto failed = attempt("grow", [&] {
     storage.backend().synchronize();  // work of the application on arrays that are replaced
     storage.grow(required);
   });
@@ -162,7 +162,7 @@ std::optional<Diagnostic> storage::grow(const BlockStorage& storage, std::uint64
 std::optional<Diagnostic> storage::grow(const RaggedStorage& storage, const RaggedRoom& required) {
   if (!storage.grows() || !lack_of(storage, required)) return std::nullopt;
   bool is_same = true;
-  const auto failed = attempt("grow_ragged", [&] {
+  auto failed = attempt("grow_ragged", [&] {
     const std::vector<std::uint64_t> shape = ragged_shape(storage);
     storage.grow(required);
     is_same = ragged_shape(storage) == shape;
