@@ -9,8 +9,8 @@
 namespace valet::storage {
 
 /// What is wrong with the fields of a storage: none at all, different numbers of slots, no memory,
-/// rows of zero bytes, or bytes that two rows share. Local. Compares all pairs of fields, in time
-/// that does not depend on the number of slots, and allocates nothing per row.
+/// rows of zero bytes, or bytes that two rows share. Local. Time and memory do
+/// not depend on the number of slots, but on the number of tiles that have a start each.
 [[nodiscard]] std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields);
 
 /// Whether the fields say nothing about their rows because they were never allocated: all are null
@@ -21,12 +21,5 @@ namespace valet::storage {
 /// Local.
 /// @return Whether anything about it changed.
 bool look_again(Field& field);
-
-/// Whether two rows of `field` have a byte in common. Its reach in memory must fit 62 bits.
-[[nodiscard]] bool rows_overlap(const Field& field);
-
-/// Whether a row of `a` and one of `b` have a byte in common. As above; each for itself has no rows
-/// that overlap.
-[[nodiscard]] bool fields_overlap(const Field& a, const Field& b);
 
 }  // namespace valet::storage

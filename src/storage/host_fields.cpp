@@ -8,14 +8,17 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <numeric>
 #include <unistd.h>
 #include <utility>
 
 namespace valet {
 namespace {
 
+using detail::ListedRows;
 using detail::Packed;
 using detail::Rows;
+using detail::SlotRows;
 
 /// Less than this is not worth going past the cache.
 constexpr std::size_t worth_past_cache_bytes = std::size_t{16} << 10;
@@ -28,6 +31,10 @@ std::size_t core_cache_bytes() {
   return std::max<std::size_t>(std::size_t{256} << 10,
                                static_cast<std::size_t>(std::max(0L, second_level)));
 }
+
+/// Rows in tiles whose addresses are listed at a time.
+constexpr std::size_t most_listed = 256;
+using Starts = std::array<std::byte*, most_listed>;
 
 /// Calls action(first, count) for parts of a list of `size` blocks that stay in the cache.
 template <class Action>
@@ -47,6 +54,23 @@ bool is_run(SlotList slots) {
 }
 
 }  // namespace
+
+Field in_segments(Field rows, std::span<void* const> starts, std::span<const std::uint64_t> slots) {
+  struct Tables {
+    std::vector<void*> starts;
+    std::vector<std::uint64_t> ends;
+  };
+  const auto tables = std::make_shared<Tables>();
+  tables->starts.assign(starts.begin(), starts.end());
+  tables->ends.resize(slots.size());
+  std::inclusive_scan(slots.begin(), slots.end(), tables->ends.begin());
+  rows.slots = slots.empty() ? 0 : tables->ends.back();
+  rows.tiles = {.starts = tables->starts.data(),
+                .ends = starts.size() == slots.size() ? tables->ends.data() : nullptr,
+                .count = starts.size(),
+                .kept = tables};
+  return rows;
+}
 
 HostFields::HostFields(std::span<const Field> fields) {
   if (std::ranges::any_of(fields, [](const Field& field) { return bool(field.current); }))
@@ -74,7 +98,7 @@ void HostFields::describe(std::span<const Field> fields) {
   slots_ = fields.front().slots;
   for (const Field& field : fields) append_row(field);
   const Row& only = rows_.front();
-  if (rows_.size() == 1 && only.dimensions.empty() &&
+  if (rows_.size() == 1 && only.dimensions.empty() && !only.tiles &&
       only.slot_stride_bytes == static_cast<std::ptrdiff_t>(only.piece_bytes))
     dense_ = only.base;
 }
@@ -101,6 +125,7 @@ void HostFields::append_row(const Field& field) {
   }
   row.dimensions = std::move(dimensions);
   row.label = field.label;
+  row.tiles = field.tiles;
   block_bytes_ += row.row_bytes;
   rows_.push_back(std::move(row));
 }
@@ -109,32 +134,80 @@ void HostFields::visit_fields(const std::function<void(const BlockField&)>& visi
   for (const Row& row : rows_) visit({row.label, row.row_bytes, row.extents});
 }
 
-/// Calls action(rows, offset in a packed block) for every piece of a block.
+std::byte* HostFields::Row::start(std::uint64_t slot) const {
+  if (!tiles) return base + static_cast<std::ptrdiff_t>(slot) * slot_stride_bytes;
+  std::uint64_t tile = 0, first = 0;
+  if (tiles.ends == nullptr) {
+    tile = slot / tiles.slots;
+    first = tile * tiles.slots;
+  } else {
+    const std::span ends(tiles.ends, tiles.count);
+    tile = static_cast<std::uint64_t>(std::ranges::upper_bound(ends, slot) - ends.begin());
+    first = tile == 0 ? 0 : ends[tile - 1];
+  }
+  std::byte* const start = tiles.starts == nullptr
+                               ? base + static_cast<std::ptrdiff_t>(tile) * tiles.stride_bytes
+                               : static_cast<std::byte*>(tiles.starts[tile]);
+  return start + static_cast<std::ptrdiff_t>(slot - first) * slot_stride_bytes;
+}
+
+/// Calls action(offset in the row, offset in a packed block) for every piece of the row of a block.
 template <class Action>
-void HostFields::for_each_piece(Action&& action) const {
-  for (const Row& row : rows_) {
-    std::array<std::size_t, Field::max_dimensions> position{};
-    std::size_t packed_offset = row.packed_offset;
-    for (bool more = true; more; packed_offset += row.piece_bytes) {
-      std::byte* base = row.base;
-      for (std::size_t d = 0; d < row.dimensions.size(); ++d)
-        base += static_cast<std::ptrdiff_t>(position[d]) * row.dimensions[d].stride_bytes;
-      action(Rows{base, row.slot_stride_bytes, row.piece_bytes}, packed_offset);
-      more = false;
-      for (std::size_t d = row.dimensions.size(); d-- > 0 && !more;) {
-        more = ++position[d] < row.dimensions[d].extent;
-        if (!more) position[d] = 0;
-      }
+void HostFields::for_each_piece(const Row& row, Action&& action) {
+  std::array<std::size_t, Field::max_dimensions> position{};
+  std::size_t packed_offset = row.packed_offset;
+  for (bool more = true; more; packed_offset += row.piece_bytes) {
+    std::ptrdiff_t offset = 0;
+    for (std::size_t d = 0; d < row.dimensions.size(); ++d)
+      offset += static_cast<std::ptrdiff_t>(position[d]) * row.dimensions[d].stride_bytes;
+    action(offset, packed_offset);
+    more = false;
+    for (std::size_t d = row.dimensions.size(); d-- > 0 && !more;) {
+      more = ++position[d] < row.dimensions[d].extent;
+      if (!more) position[d] = 0;
     }
   }
 }
 
+/// Calls action(first, starts of some rows from this one on) until all of `slots` had their turn.
+template <class Action>
+void HostFields::for_each_listed(const Row& row, SlotList slots, Action&& action) {
+  Starts starts;
+  for (std::size_t first = 0; first < slots.size(); first += most_listed) {
+    const SlotList part = slots.subspan(first, std::min(most_listed, slots.size() - first));
+    std::ranges::transform(part, starts.begin(), [&](SlotIndex slot) { return row.start(slot); });
+    action(first, std::span(starts).first(part.size()));
+  }
+}
+
+/// Calls action(rows, their bytes, the first, how many, offset in a packed block) for every piece
+/// of the first `count` blocks; those behind come next.
+template <class Action>
+void HostFields::for_each_rows(SlotList slots, std::size_t count, Action&& action) const {
+  for (const Row& row : rows_)
+    if (!row.tiles)
+      for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t packed_offset) {
+        const Rows rows{row.base + offset, row.slot_stride_bytes, row.piece_bytes};
+        action(SlotRows{rows, slots}, row.piece_bytes, std::size_t{0}, count, packed_offset);
+      });
+    else
+      for_each_listed(row, slots.first(count), [&](std::size_t first, auto starts) {
+        for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t packed_offset) {
+          action(ListedRows{starts, offset}, row.piece_bytes, first, starts.size(), packed_offset);
+        });
+      });
+}
+
 /// Packs the first `count` blocks; those behind are packed next.
 void HostFields::gather_batch(SlotList slots, std::size_t count, std::byte* packed) const {
-  for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
-    detail::gather_rows(rows, slots, count,
-                        Packed<std::byte>{packed + packed_offset, block_bytes_});
-  });
+  for_each_rows(
+      slots, count,
+      [&](const auto& rows, std::size_t bytes, std::size_t first, std::size_t in_batch,
+          std::size_t packed_offset) {
+        detail::gather_rows(
+            rows, bytes, in_batch,
+            Packed<std::byte>{packed + first * block_bytes_ + packed_offset, block_bytes_});
+      });
 }
 
 /// Gathers for a message: past the cache, whole lines at a time. Small blocks are put together in a
@@ -149,11 +222,12 @@ void HostFields::gather_streaming(SlotList slots, std::byte* packed) const {
       detail::copy_past_cache(packed + first * block_bytes_, together.data(), count * block_bytes_);
     });
   } else {
-    for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
-      for (std::size_t k = 0; k < slots.size(); ++k)
-        detail::copy_past_cache(packed + k * block_bytes_ + packed_offset, rows.at(slots[k]),
-                                rows.bytes);
-    });
+    for (const Row& row : rows_)
+      for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t packed_offset) {
+        for (std::size_t k = 0; k < slots.size(); ++k)
+          detail::copy_past_cache(packed + k * block_bytes_ + packed_offset,
+                                  row.start(slots[k]) + offset, row.piece_bytes);
+      });
   }
   detail::finish_past_cache();
 }
@@ -185,40 +259,61 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
     return write_run(dense_ + to.front() * block_bytes_, packed, to.size() * block_bytes_);
   for_each_chunk(to.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
     const std::byte* const chunk = packed + first * block_bytes_;
-    for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
-      if (rows.bytes >= worth_past_cache_bytes / 16) {
-        for (std::size_t k = 0; k < count; ++k)
-          write_run(rows.at(to[first + k]), chunk + k * block_bytes_ + packed_offset, rows.bytes);
-        return;
-      }
-      detail::scatter_rows(Packed<const std::byte>{chunk + packed_offset, block_bytes_}, rows,
-                           to.subspan(first), count);
-    });
+    for_each_rows(to.subspan(first), count,
+                  [&](const auto& rows, std::size_t bytes, std::size_t begin, std::size_t in_batch,
+                      std::size_t packed_offset) {
+                    const Packed<const std::byte> from{chunk + begin * block_bytes_ + packed_offset,
+                                                       block_bytes_};
+                    if (bytes < worth_past_cache_bytes / 16)
+                      return detail::scatter_rows(from, rows, bytes, in_batch);
+                    for (std::size_t k = 0; k < in_batch; ++k)
+                      write_run(rows.at(k), from.at(k), bytes);
+                  });
   });
 }
 
 void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
-  for_each_piece([&](const Rows& rows, std::size_t) {
-    detail::copy_rows(rows, rows, from, to, block_bytes_);
-  });
+  for (const Row& row : rows_)
+    if (!row.tiles)
+      for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t) {
+        const Rows rows{row.base + offset, row.slot_stride_bytes, row.piece_bytes};
+        detail::copy_rows(SlotRows{rows, from}, SlotRows{rows, to}, row.piece_bytes, block_bytes_);
+      });
+    else
+      for_each_listed(row, from, [&](std::size_t first, auto sources) {
+        Starts targets;
+        std::ranges::transform(to.subspan(first, sources.size()), targets.begin(),
+                               [&](SlotIndex slot) { return row.start(slot); });
+        for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t) {
+          detail::copy_rows(ListedRows{sources, offset},
+                            ListedRows{std::span(targets).first(sources.size()), offset},
+                            row.piece_bytes, block_bytes_);
+        });
+      });
 }
 
 void HostFields::visit_rows(
     const std::function<void(std::byte*, std::ptrdiff_t, std::size_t)>& visit) const {
-  for_each_piece(
-      [&](const Rows& rows, std::size_t) { visit(rows.base, rows.slot_stride_bytes, rows.bytes); });
+  if (std::ranges::any_of(rows_, [](const Row& row) { return bool(row.tiles); })) return;
+  for (const Row& row : rows_)
+    for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t) {
+      visit(row.base + offset, row.slot_stride_bytes, row.piece_bytes);
+    });
 }
 
 std::size_t HostFields::pieces_per_block() const {
   std::size_t count = 0;
-  for_each_piece([&](const Rows&, std::size_t) { ++count; });
+  for (const Row& row : rows_) count += row.row_bytes / row.piece_bytes;
   return std::max<std::size_t>(1, count);
 }
 
 void HostFields::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
-  for_each_piece([&](const Rows& rows, std::size_t) {
-    list.push_back({rows.at(slot), rows.bytes});
-  });
+  for (const Row& row : rows_) {
+    std::byte* const start = row.start(slot);
+    for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t) {
+      list.push_back({start + offset, row.piece_bytes});
+    });
+  }
 }
 
 }  // namespace valet

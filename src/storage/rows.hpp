@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -108,51 +109,73 @@ void move_ahead(std::size_t count, std::size_t listed, std::size_t ahead, Fetch&
   for (; k < count; ++k) move(k);
 }
 
-/// How many of the slots are to be fetched ahead of their use: none where lines have several rows
+/// The rows of listed slots.
+struct SlotRows {
+  Rows rows;
+  SlotList slots;
+
+  [[nodiscard]] std::byte* at(std::size_t k) const { return rows.at(slots[k]); }
+  [[nodiscard]] std::size_t size() const { return slots.size(); }
+};
+
+/// The same at listed addresses.
+struct ListedRows {
+  std::span<std::byte* const> starts;
+  std::ptrdiff_t offset = 0;  ///< of the piece in its row
+
+  [[nodiscard]] std::byte* at(std::size_t k) const { return starts[k] + offset; }
+  [[nodiscard]] std::size_t size() const { return starts.size(); }
+};
+
+/// How many of the rows are to be fetched ahead of their use: none where lines have several rows
 /// each and follow one another, which processors foresee.
-[[nodiscard]] inline std::size_t worth_fetching(const Rows& rows, SlotList slots) {
+template <class Listed>
+[[nodiscard]] std::size_t worth_fetching(const Listed& listed) {
   constexpr std::ptrdiff_t near = 32;
-  if (slots.empty()) return 0;
-  const std::ptrdiff_t span = std::abs(rows.at(slots.back()) - rows.at(slots.front()));
-  return span < near * static_cast<std::ptrdiff_t>(slots.size()) ? 0 : slots.size();
+  const std::size_t size = listed.size();
+  if (size == 0) return 0;
+  const std::ptrdiff_t span = std::abs(listed.at(size - 1) - listed.at(0));
+  return span < near * static_cast<std::ptrdiff_t>(size) ? 0 : size;
 }
 
-/// Packs the rows of the first `count` slots; those behind come next.
-inline void gather_rows(const Rows& rows, SlotList slots, std::size_t count,
-                        Packed<std::byte> packed) {
-  with_row_size(rows.bytes, [&](auto size) {
+/// Packs the first `count` rows, of `bytes` each; those behind come next.
+template <class Listed>
+void gather_rows(const Listed& from, std::size_t bytes, std::size_t count,
+                 Packed<std::byte> packed) {
+  with_row_size(bytes, [&](auto size) {
     move_ahead(
-        count, worth_fetching(rows, slots), rows_ahead(packed.stride_bytes),
-        [&](std::size_t k) { fetch_row<false>(rows.at(slots[k]), size); },
-        [&](std::size_t k) { copy_bytes(packed.at(k), rows.at(slots[k]), size); });
+        count, worth_fetching(from), rows_ahead(packed.stride_bytes),
+        [&](std::size_t k) { fetch_row<false>(from.at(k), size); },
+        [&](std::size_t k) { copy_bytes(packed.at(k), from.at(k), size); });
   });
 }
 
-/// Unpacks into the rows of the first `count` slots; those behind come next.
-inline void scatter_rows(Packed<const std::byte> packed, const Rows& rows, SlotList slots,
-                         std::size_t count) {
-  with_row_size(rows.bytes, [&](auto size) {
+/// Unpacks into the first `count` rows; those behind come next.
+template <class Listed>
+void scatter_rows(Packed<const std::byte> packed, const Listed& to, std::size_t bytes,
+                  std::size_t count) {
+  with_row_size(bytes, [&](auto size) {
     move_ahead(
-        count, worth_fetching(rows, slots), rows_ahead(packed.stride_bytes),
+        count, worth_fetching(to), rows_ahead(packed.stride_bytes),
         [&](std::size_t k) {
           fetch_row<false>(packed.at(k), size);
-          fetch_row<true>(rows.at(slots[k]), size);
+          fetch_row<true>(to.at(k), size);
         },
-        [&](std::size_t k) { copy_bytes(rows.at(slots[k]), packed.at(k), size); });
+        [&](std::size_t k) { copy_bytes(to.at(k), packed.at(k), size); });
   });
 }
 
-/// Copies the row of from[k] to slot to[k] of other rows, for k = 0, 1, ... in this order.
-inline void copy_rows(const Rows& source, const Rows& target, SlotList from, SlotList to,
-                      std::size_t block_bytes) {
-  with_row_size(source.bytes, [&](auto size) {
+/// Copies row k to row k of others, for k = 0, 1, ... in this order.
+template <class Listed>
+void copy_rows(const Listed& from, const Listed& to, std::size_t bytes, std::size_t block_bytes) {
+  with_row_size(bytes, [&](auto size) {
     move_ahead(
         from.size(), from.size(), rows_ahead(block_bytes) / 2,
         [&](std::size_t k) {
-          fetch_row<false>(source.at(from[k]), size);
-          fetch_row<true>(target.at(to[k]), size);
+          fetch_row<false>(from.at(k), size);
+          fetch_row<true>(to.at(k), size);
         },
-        [&](std::size_t k) { copy_bytes(target.at(to[k]), source.at(from[k]), size); });
+        [&](std::size_t k) { copy_bytes(to.at(k), from.at(k), size); });
   });
 }
 
@@ -174,7 +197,7 @@ inline void copy_between(const Rows& source, const Rows& target, SlotList from, 
   std::size_t pieces = 0;
   for (std::size_t k = 0; k < to.size(); k += piece_at(k)) ++pieces;
   if (!source.are_dense() || !target.are_dense() || source.bytes * to.size() < pieces * worthwhile)
-    return copy_rows(source, target, from, to, block_bytes);
+    return copy_rows(SlotRows{source, from}, SlotRows{target, to}, source.bytes, block_bytes);
   for (std::size_t k = 0, count = 0; k < to.size(); k += count) {
     count = piece_at(k);
     std::memcpy(target.at(to[k]), source.at(from[k]), count * source.bytes);

@@ -86,7 +86,7 @@ TEST(CyclicExchange, RandomMapsEndAsWithStream) {
     const std::uint64_t slots = std::array<std::uint64_t, 3>{3, 20, 150}[pick(random, 0, 2)];
     const GlobalMap map = random_map(random, size(), slots, tightness, false);
     const Form form = pick(random, 0, 2) == 0 ? Form::to_slots : Form::to_ranks;
-    const Shape shape = all_shapes[pick(random, 0, 3)];
+    const Shape shape = all_shapes[pick(random, 0, last_shape)];
     FilledMap filled(map, rank(), shape);
     Options options = random_options(random);
     options.budget_bytes *= filled.storage().block_bytes();

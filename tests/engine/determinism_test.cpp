@@ -87,7 +87,7 @@ TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
     const GlobalMap map = random_map(random, size(), 60, static_cast<Tightness>(k % 3), false);
     for (const Form form : {Form::to_ranks, Form::to_slots})
       for (const Order order : all_orders) {
-        const Shape shape = all_shapes[pick(random, 0, 3)];
+        const Shape shape = all_shapes[pick(random, 0, last_shape)];
         const GlobalContent content = FilledMap(map, rank(), shape).content(form, order);
         for (const std::size_t budget : {48, 100, 1000, 20'000, 4 << 20})
           for (const int window : {1, 3, 64}) {

@@ -82,7 +82,7 @@ TEST_F(LedgerAgainstProcess, ForRandomMapsOfAllShapes) {
     options.verify = pick(random, 0, 3) == 0;
     options.share_memory = pick(random, 0, 1) == 0;
     options.stream.window = static_cast<int>(pick(random, 1, 64));
-    FilledMap filled(map, rank(), all_shapes[pick(random, 0, 3)]);
+    FilledMap filled(map, rank(), all_shapes[pick(random, 0, last_shape)]);
     if (k % 5 == 0) options.trace = "/dev/null";
     expect_ledger_is_right(filled, form, options);
   }
@@ -119,7 +119,7 @@ TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
     options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
     options.phased.parking = static_cast<int>(pick(random, 0, 2));
     if (k % 4 > 1 && pick(random, 0, 1) == 0) options.phased.scheduler = Scheduler::centralized;
-    FilledMap filled(map, rank(), all_shapes[pick(random, 0, 3)]);
+    FilledMap filled(map, rank(), all_shapes[pick(random, 0, last_shape)]);
     expect_ledger_is_right(filled, form, options);
   }
 }

@@ -158,7 +158,7 @@ TEST(Blocks, OfGrowingViewsThatKokkosCannotResizeAreRefused) {
   Doubles view("x", 4);
   const auto storage = valet::kokkos::blocks(valet::growing(view), valet::growing(unmanaged));
   expect_words(error_of_migration(storage, 4),
-               {"callback_failed", "rank 0:", "is unmanaged, const or has LayoutStride",
+               {"callback_failed", "rank 0:", "is unmanaged, const, tiled or has LayoutStride",
                 "nothing has moved"});
   EXPECT_EQ(view.extent(0), 4U) << "as long as the other one";
   EXPECT_EQ(error_of_migration(storage, rank() == 0 ? 4 : 0), "");

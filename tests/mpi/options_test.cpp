@@ -126,6 +126,11 @@ TEST(MpiOptions, NoSingleCopy) { EXPECT_EQ(copies_of_exchange(), 0); }
 TEST(MpiOptions, Tcp) {
   EXPECT_EQ(copies_of_exchange(), 0);
   EXPECT_GE(sum_of_ranks(bytes_sent_by_tcp()), message_bytes);
+  // UCX 1.13 below MPICH 4.0 hangs in MPI_Finalize once in 60 runs where connections are new.
+  for (int round = 0; round < 20; ++round) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 TEST(MpiOptions, Yield) {

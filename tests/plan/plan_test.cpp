@@ -109,7 +109,7 @@ TEST(Plan, WorksInAWorkspaceOfExactlyTheBytesItAsksFor) {
       for (std::uint64_t number = 10; number < 20; ++number) {
         SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
         const GlobalMap map = a_map(number);
-        FilledMap filled(map, rank(), all_shapes[number % 4]);
+        FilledMap filled(map, rank(), all_shapes[number % std::size(all_shapes)]);
         Options options = options_of(kind, method == Method::direct ? 100'000 : 400);
         options.method = method;
         options.verify = number % 2 == 0;

@@ -43,7 +43,7 @@ Problem random_problem(std::mt19937_64& random, int ranks) {
       random_map(random, ranks, std::array<std::uint64_t, 3>{3, 20, 60}[pick(random, 0, 2)],
                  static_cast<Tightness>(pick(random, 0, 2)), false);
   problem.form = pick(random, 0, 2) == 0 ? Form::to_slots : Form::to_ranks;
-  problem.shape = all_shapes[pick(random, 0, 3)];
+  problem.shape = all_shapes[pick(random, 0, last_shape)];
   problem.options.order = all_orders[pick(random, 0, 2)];
   problem.options.verify = pick(random, 0, 3) == 0;
   problem.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);

@@ -4,13 +4,15 @@
 
 #include "storage/field_check.hpp"
 
+#include "field_rows.hpp"
+#include "storage/footprint.hpp"
 #include "test_comm.hpp"
 
 namespace valet::test {
 namespace {
 
 using storage::field_diagnostic;
-using storage::fields_overlap;
+using storage::first_overlap;
 using storage::rows_overlap;
 
 /// Calls `action` with the address of every byte of the field, one row after the other.
@@ -20,8 +22,7 @@ void for_each_byte(const Field& field, Action&& action) {
   for (std::size_t d = 0; d < field.dimension_count; ++d) entries *= field.dimensions[d].extent;
   for (std::uint64_t slot = 0; slot < field.slots; ++slot)
     for (std::size_t entry = 0; entry < entries; ++entry) {
-      auto at = reinterpret_cast<std::intptr_t>(field.data) +
-                static_cast<std::intptr_t>(slot) * field.slot_stride_bytes;
+      auto at = row_address(field, slot);
       std::size_t rest = entry;
       for (std::size_t d = 0; d < field.dimension_count; ++d) {
         at += static_cast<std::intptr_t>(rest % field.dimensions[d].extent) *
@@ -58,7 +59,22 @@ Field random_field(std::mt19937_64& random) {
   result.dimension_count = static_cast<std::size_t>(pick(0, 2));
   for (std::size_t d = 0; d < result.dimension_count; ++d)
     result.dimensions[d] = {static_cast<std::size_t>(pick(1, 3)), pick(-30, 30)};
-  return result;
+  if (pick(0, 2) > 0) return result;
+  const auto in_tile = static_cast<std::uint64_t>(pick(1, 3));
+  result.slots = in_tile * static_cast<std::uint64_t>(pick(1, 3));
+  return in_tiles(result, in_tile, pick(-40, 40));
+}
+
+/// The same in up to three arrays.
+Field random_segments(std::mt19937_64& random) {
+  Field rows = random_field(random);
+  std::vector<void*> starts;
+  std::vector<std::uint64_t> slots;
+  for (auto count = random() % 3 + 1; count-- > 0;) {
+    starts.push_back(reinterpret_cast<void*>(std::uintptr_t{1000} + random() % 200));
+    slots.push_back(random() % 4);
+  }
+  return in_segments(rows, starts, slots);
 }
 
 TEST(FieldCheck, FindsOverlapExactlyWhereBytesAreSharedInAnyShape) {
@@ -76,13 +92,35 @@ TEST(FieldCheck, FindsOverlapExactlyWhereBytesAreSharedInAnyShape) {
   }
   for (std::size_t k = 1; k < good.size(); ++k, ++pairs) {
     const bool expected = marks_common(good[k - 1], good[k]);
-    ASSERT_EQ(fields_overlap(good[k - 1], good[k]), expected) << "pair " << k;
-    ASSERT_EQ(fields_overlap(good[k], good[k - 1]), expected) << "pair " << k << " exchanged";
+    const std::array pair{good[k - 1], good[k]}, exchanged{good[k], good[k - 1]};
+    ASSERT_EQ(first_overlap(pair).has_value(), expected) << "pair " << k;
+    ASSERT_EQ(first_overlap(exchanged).has_value(), expected) << "pair " << k << " exchanged";
     apart += expected ? 0 : 1;
   }
   EXPECT_GT(bad, 1000);
   EXPECT_GT(apart, pairs / 4);
   EXPECT_LT(apart, 3 * pairs / 4);
+}
+
+TEST(FieldCheck, FindsOverlapExactlyWhereArraysOfOneFieldOrTwoShareBytes) {
+  std::mt19937_64 random(seed());
+  int apart = 0, own = 0, others = 0;
+  for (int k = 0; k < 20'000; ++k) {
+    const std::array fields{random_segments(random), random_field(random)};
+    const bool twice = marks_twice(fields[0]), common = marks_common(fields[0], fields[1]);
+    if (rows_overlap(fields[0])) {
+      ASSERT_TRUE(twice) << "fields " << k;
+      continue;
+    }
+    if (marks_twice(fields[1])) continue;
+    const auto found = first_overlap(fields);
+    ASSERT_EQ(found.has_value(), twice || common) << "fields " << k;
+    if (found) {
+      ASSERT_TRUE(found->second == 0 ? twice : common) << "fields " << k;
+    }
+    ++(!found ? apart : found->second == 0 ? own : others);
+  }
+  EXPECT_GT(std::min({apart, own, others}), 500);
 }
 
 std::string text_of(std::initializer_list<Field> fields) {
@@ -142,6 +180,40 @@ TEST(FieldCheck, RefusesMoreThanAnyMemoryHolds) {
   EXPECT_NE(text_of({strided_field(address(4096), ~std::uint64_t{0}, 8, 1 << 20, "x")})
                 .find("more than any memory holds"),
             std::string::npos);
+}
+
+TEST(FieldCheck, SaysWhatIsWrongWithTiles) {
+  std::vector<int> values(12);
+  const Field row = strided_field(values.data(), 6, 4, 4, "x");
+  EXPECT_EQ(text_of({in_tiles(row, 3, 12)}), "");
+  EXPECT_EQ(text_of({in_tiles(row, 0, 12)}),
+            "field 'x' has tiles of 0 slots; give the slots that each has");
+  EXPECT_EQ(text_of({in_tiles(row, 3, 8)}),
+            "field 'x' (rows of 4 bytes, 4 apart) has rows that overlap; give strides that keep "
+            "every two rows apart");
+  Field few = in_tiles(row, 2, 8);
+  few.tiles.count = 2;
+  EXPECT_EQ(text_of({few}), "field 'x' has 2 tiles with 4 slots for its 6; give all of them");
+
+  std::vector<void*> starts{values.data(), values.data() + 3};
+  EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, 3})}), "");
+  EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3})}),
+            "field 'x' has 2 arrays and another number of sizes; give the rows of each");
+  EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{4, 2})}),
+            "field 'x' (rows of 4 bytes, 4 apart) has tiles that share memory; give every tile "
+            "memory of its own");
+  expect_words(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, ~0ULL})}),
+               {"tiles that end in slots that do not ascend"});
+  starts[1] = nullptr;
+  EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, 0})}), "");
+  EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, 1})}),
+            "field 'x' has no memory (a null pointer) for tile 1 with 1 slots; allocate it first");
+
+  std::vector<int*> pointers{&values[4], &values[0], &values[4]};
+  expect_words(text_of({pointed_field(std::span<int* const>(pointers), 1, "p")}),
+               {"field 'p'", "has tiles that share memory"});
+  EXPECT_EQ(text_of({pointed_field(std::span<int* const>(pointers).first(2), 4)}), "");
+  EXPECT_EQ(text_of({pointed_field(std::span<int* const>(), 4)}), "");
 }
 
 TEST(FieldCheck, SpansAndVectorsCountTheirOwnSlots) {

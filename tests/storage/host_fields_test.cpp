@@ -2,6 +2,7 @@
 
 // Gather, scatter and copy against a byte-by-byte reading of the fields' description.
 
+#include "field_rows.hpp"
 #include "test_comm.hpp"
 #include <valet/detail/host_fields.hpp>
 
@@ -10,14 +11,14 @@ namespace {
 
 /// Where byte `k` of the packed row of `slot` stands, from the definition in Field.
 const std::byte* byte_of(const Field& field, std::uint64_t slot, std::size_t k) {
-  std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(slot) * field.slot_stride_bytes;
+  std::ptrdiff_t offset = 0;
   std::size_t element = k / field.element_bytes;
   for (std::size_t d = field.dimension_count; d-- > 0;) {
     offset += static_cast<std::ptrdiff_t>(element % field.dimensions[d].extent) *
               field.dimensions[d].stride_bytes;
     element /= field.dimensions[d].extent;
   }
-  return static_cast<const std::byte*>(field.data) + offset +
+  return reinterpret_cast<const std::byte*>(row_address(field, slot)) + offset +
          static_cast<std::ptrdiff_t>(k % field.element_bytes);
 }
 
@@ -44,6 +45,38 @@ struct Layout {
   std::string name;
   std::vector<Field> fields;
 };
+
+/// Rows that do not lie at equal distances.
+std::vector<Layout> tiled_layouts(std::byte* memory, std::uint64_t slots) {
+  constexpr std::ptrdiff_t in_tile = 16, tile_bytes = (4 + 3 * 8) * in_tile;
+  Field vectors = strided_field(memory + 4 * in_tile, slots, 8, 8);
+  vectors.dimensions[0] = {3, 8 * in_tile};
+  vectors.dimension_count = 1;
+  std::vector<Layout> all;
+  all.push_back({"structures of arrays",
+                 {in_tiles(strided_field(memory, slots, 4, 4), in_tile, tile_bytes),
+                  in_tiles(vectors, in_tile, tile_bytes)}});
+  const auto tiles = static_cast<std::ptrdiff_t>((slots + 9) / 10);
+  all.push_back({"tiles backwards",
+                 {in_tiles(strided_field(memory + 300 * (tiles - 1), slots, 24, 30), 10, -300)}});
+  all.push_back(
+      {"long rows in tiles", {in_tiles(strided_field(memory, slots, 2000, 2010), 7, 14'100)}});
+  std::vector<void*> starts;
+  std::vector<std::uint64_t> counts;
+  for (std::uint64_t slot = 0, next = 0; slot < slots; slot += counts.back(), ++next) {
+    counts.push_back(std::min(next % 5 == 2 ? 0 : next, slots - slot));
+    starts.push_back(counts.back() == 0 ? nullptr : memory + 40 * (slots - slot - counts.back()));
+  }
+  all.push_back({"segments beside an array",
+                 {in_segments(strided_field(memory, 0, 24, 40), starts, counts),
+                  strided_field(memory + 24, slots, 16, 40)}});
+  static std::vector<int*> pointers;
+  pointers.resize(slots);
+  for (std::uint64_t slot = 0; slot < slots; ++slot)
+    pointers[slot] = reinterpret_cast<int*>(memory + 20 * (slot * 7 % slots));
+  all.push_back({"pointers", {pointed_field(std::span<int* const>(pointers), 5)}});
+  return all;
+}
 
 /// Fields of all kinds in `memory`, which starts at no particular alignment.
 std::vector<Layout> layouts(std::byte* memory, std::uint64_t slots) {
@@ -87,6 +120,7 @@ std::vector<Layout> layouts(std::byte* memory, std::uint64_t slots) {
   trivial.dimensions[0] = {1, 7777};
   trivial.slot_stride_bytes = 24;
   all.push_back({"dimension of one", {trivial}});
+  for (Layout& layout : tiled_layouts(memory, slots)) all.push_back(std::move(layout));
   return all;
 }
 

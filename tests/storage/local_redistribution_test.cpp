@@ -103,7 +103,7 @@ TEST(LocalRedistribution, MovesEveryBlockWithTheLeastNumberOfCopies) {
   for (std::uint64_t k = 0; k < maps; ++k) {
     std::mt19937_64 random(seed() + k);
     const Transmutation map = random_map_of_slots(random);
-    Memory memory(all_shapes[k % 4], map);
+    Memory memory(all_shapes[k % std::size(all_shapes)], map);
     CountingBackend backend(memory.storage.backend());
     const std::size_t scratch_factor = std::array{1, 2, 7, 200}[k / 4 % 4];
     const std::uint64_t copies = redistribute(backend, map, scratch_factor);
@@ -192,7 +192,7 @@ TEST(LocalRedistribution, LongChainsAreDividedAtFewMoreCopies) {
     std::mt19937_64 random(seed() + k);
     const Transmutation map = long_and_short_chains(random, slots);
     for (const std::size_t scratch_factor : {1, 3, 17, 64, 100}) {
-      Memory memory(all_shapes[k % 4], map);
+      Memory memory(all_shapes[k % std::size(all_shapes)], map);
       CountingBackend backend(memory.storage.backend(), k % 3 != 0);
       const std::uint64_t copies = redistribute(backend, map, scratch_factor);
       ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);

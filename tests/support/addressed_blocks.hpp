@@ -6,10 +6,13 @@
 #include "fake_device.hpp"
 #include <valet/valet.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace valet::test {
@@ -19,11 +22,16 @@ enum class Shape {
   structure,   ///< structure of arrays: fields of 8, 24 and 4 bytes
   strided,     ///< rows with padding behind them
   dimensions,  ///< rows whose elements are far apart, as in column-major arrays
+  tiles,       ///< two members of arrays of structures of arrays, with three slots to a tile
+  segments,    ///< rows in arrays of one, two, three slots and so on, the last ones first
+  pointers,    ///< a pointer for each slot, the last one first
   device,      ///< memory that the host does not reach, moved by functions of the test
 };
 
 /// Those in memory of the host.
-constexpr Shape all_shapes[] = {Shape::dense, Shape::structure, Shape::strided, Shape::dimensions};
+constexpr Shape all_shapes[] = {Shape::dense, Shape::structure, Shape::strided, Shape::dimensions,
+                                Shape::tiles, Shape::segments,  Shape::pointers};
+constexpr std::size_t last_shape = std::size(all_shapes) - 1;
 
 /// Writes the value of a block. Every byte depends on its address, so a block that is mixed from
 /// two others is found.
@@ -47,9 +55,13 @@ class AddressedBlocks {
       case Shape::structure: bytes = 8 + 24 + 4; break;
       case Shape::strided: bytes = 32; break;
       case Shape::dimensions: bytes = 2 * 3 * 8; break;
+      case Shape::tiles:
+      case Shape::segments:
+      case Shape::pointers: bytes = 48; break;
       case Shape::device: device_ = std::make_unique<FakeDevice>(slots, dense_bytes); return;
     }
-    bytes = slots * bytes + 8;  // never null, also without slots
+    // Never null, also without slots; tiles are there whole.
+    bytes = (slots + slots_per_tile - 1) / slots_per_tile * slots_per_tile * bytes + 8;
     if (node)
       node_ = node_array<std::byte>(MPI_COMM_SELF, bytes);
     else
@@ -66,19 +78,16 @@ class AddressedBlocks {
                 field(reinterpret_cast<float*>(base + 32 * slots_), slots_, 1, "single")};
       case Shape::strided: return {strided_field(base, slots_, 20, 32, "padded")};
       case Shape::dimensions: break;
+      case Shape::tiles: return tiles(base);
+      case Shape::segments: return {segments(base)};
+      case Shape::pointers:
+        pointers_.resize(slots_);
+        for (std::uint64_t slot = 0; slot < slots_; ++slot)
+          pointers_[slot] = reinterpret_cast<double*>(base) + 6 * (slots_ - 1 - slot);
+        return {pointed_field(std::span<double* const>(pointers_), 5, "pointers")};
       case Shape::device: return device_->storage();
     }
-    Field columns;
-    columns.data = base;
-    columns.slots = slots_;
-    columns.slot_stride_bytes = 8;
-    columns.element_bytes = 8;
-    const auto column = static_cast<std::ptrdiff_t>(8 * slots_);
-    columns.dimensions[0] = {2, 3 * column};
-    columns.dimensions[1] = {3, column};
-    columns.dimension_count = 2;
-    columns.label = "columns";
-    return {columns};
+    return {columns(base)};
   }
 
   void write(std::uint64_t slot, const Address& origin) {
@@ -107,6 +116,34 @@ class AddressedBlocks {
   [[nodiscard]] FakeDevice* device() const { return device_.get(); }
 
  private:
+  static constexpr std::uint64_t slots_per_tile = 3;
+
+  [[nodiscard]] Field columns(std::byte* base) const {
+    Field columns = strided_field(base, slots_, 8, 8, "columns");
+    const auto column = static_cast<std::ptrdiff_t>(8 * slots_);
+    columns.dimensions[0] = {2, 3 * column};
+    columns.dimensions[1] = {3, column};
+    columns.dimension_count = 2;
+    return columns;
+  }
+  [[nodiscard]] BlockStorage tiles(std::byte* base) const {
+    constexpr auto in_tile = static_cast<std::ptrdiff_t>(slots_per_tile);
+    Field vectors = strided_field(base, slots_, 8, 8, "vectors");
+    vectors.dimensions[0] = {4, 8 * in_tile};
+    vectors.dimension_count = 1;
+    const Field scalars = strided_field(base + 32 * in_tile, slots_, 4, 4, "scalars");
+    return {in_tiles(vectors, slots_per_tile, 48 * in_tile),
+            in_tiles(scalars, slots_per_tile, 48 * in_tile)};
+  }
+  [[nodiscard]] Field segments(std::byte* base) const {
+    std::vector<void*> starts;
+    std::vector<std::uint64_t> counts;
+    for (std::uint64_t slot = 0, next = 1; slot < slots_; slot += counts.back(), ++next) {
+      counts.push_back(std::min(next, slots_ - slot));
+      starts.push_back(base + 48 * (slots_ - slot - counts.back()));
+    }
+    return in_segments(strided_field(base, 0, 40, 48, "segments"), starts, counts);
+  }
   [[nodiscard]] std::size_t block_bytes() {
     return device_ ? dense_bytes_ : storage().block_bytes();
   }
@@ -121,6 +158,7 @@ class AddressedBlocks {
   std::size_t dense_bytes_;
   std::vector<std::byte> memory_;
   NodeArray<std::byte> node_;
+  std::vector<double*> pointers_;
   std::unique_ptr<FakeDevice> device_;
 };
 

@@ -21,7 +21,7 @@ struct MapCase {
 inline MapCase random_map_case(std::mt19937_64& random) {
   MapCase c;
   c.tightness = static_cast<Tightness>(pick(random, 0, 2));
-  c.shape = all_shapes[pick(random, 0, 3)];
+  c.shape = all_shapes[pick(random, 0, last_shape)];
   c.masked = pick(random, 0, 1) == 0;
   c.form = pick(random, 0, 2) == 0 ? Form::to_slots : Form::to_ranks;
   c.dense_bytes = std::array<std::size_t, 4>{8, 64, 1000, 20'000}[pick(random, 0, 3)];

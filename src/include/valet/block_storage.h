@@ -55,6 +55,33 @@ VALET_EXPORT int Valet_Storage_add_array(Valet_Storage* storage, void* data, uin
                                          ptrdiff_t slot_stride_bytes, size_t element_bytes,
                                          int dimensions, const size_t* extents,
                                          const ptrdiff_t* stride_bytes, const char* label);
+/** Puts the rows of the field that was added last in tiles of equally many slots at equal
+ * distances: what was added describes the first tile, with the slots of all; valet::in_tiles().
+ * Local.
+ * @param storage            From Valet_Storage_create(), with a field.
+ * @param slots_per_tile     At least 1. The last tile may have fewer in use, but is there whole.
+ * @param tile_stride_bytes  From a tile to the next; may be negative.
+ * @return VALET_SUCCESS, or VALET_INVALID_ARGUMENT if `storage` is NULL or has no field. */
+VALET_EXPORT int Valet_Storage_in_tiles(Valet_Storage* storage, uint64_t slots_per_tile,
+                                        ptrdiff_t tile_stride_bytes);
+/** Puts the rows of the field that was added last in several arrays, one after another in the order
+ * of the slots: valet::in_segments(). What was added tells how rows lie; its data and slots are not
+ * used. Local; copies both lists.
+ * @param storage   From Valet_Storage_create(), with a field.
+ * @param segments  Number of arrays. [local]
+ * @param starts    The first row of each; NULL for one without rows.
+ * @param slots     The rows of each.
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT if `storage` is NULL or has
+ *         no field, or a list is NULL. */
+VALET_EXPORT int Valet_Storage_in_segments(Valet_Storage* storage, size_t segments,
+                                           void* const* starts, const uint64_t* slots);
+/** Puts the row of each slot of the field that was added last behind a pointer:
+ * valet::pointed_field(). Local.
+ * @param storage  From Valet_Storage_create(), with a field.
+ * @param rows     One pointer for each slot, none NULL; the caller owns the table and keeps it as
+ *                 long as the storage is used. NULL if the field has no slots.
+ * @return VALET_SUCCESS, or VALET_INVALID_ARGUMENT if `storage` is NULL or has no field. */
+VALET_EXPORT int Valet_Storage_by_pointers(Valet_Storage* storage, void* const* rows);
 /** Makes every call refuse this storage on all ranks, with VALET_INVALID_ARGUMENT and this text:
  * for a layer above, where the arguments of a rank are wrong and others wait for it. Local.
  * @param storage  From Valet_Storage_create().

@@ -28,12 +28,32 @@ struct FieldDimension {
   friend bool operator==(const FieldDimension&, const FieldDimension&) = default;
 };
 
+/// Rows that are not all at equal distances, because they lie in tiles of consecutive slots.
+struct FieldTiles {
+  std::uint64_t slots = 0;          ///< of each tile; 0 if `ends` tells, or there are no tiles
+  std::ptrdiff_t stride_bytes = 0;  ///< from one tile to the next, if there are no `starts`
+  /// The first entry of the first slot of each tile: a table of the application, or of `kept`.
+  void* const* starts = nullptr;
+  /// Where tiles differ in size: the slots of the first tile, of the first two, and so on.
+  const std::uint64_t* ends = nullptr;
+  std::size_t count = 0;                  ///< entries of `starts` and `ends`
+  std::shared_ptr<const void> kept = {};  ///< what the tables belong to, unless the application
+
+  /// Whether there are tiles.
+  explicit operator bool() const { return slots != 0 || starts != nullptr || ends != nullptr; }
+  /// Whether rows lie alike.
+  friend bool operator==(const FieldTiles& a, const FieldTiles& b) {
+    return a.slots == b.slots && a.stride_bytes == b.stride_bytes && a.starts == b.starts &&
+           a.ends == b.ends && a.count == b.count;
+  }
+};
+
 /// One array of the application in host memory, with one row per slot.
 ///
 /// Entry (i_1, ..., i_k) of the row of slot s is at data + s*slot_stride_bytes +
 /// i_1*dimensions[0].stride_bytes + ... and takes element_bytes bytes. Without dimensions the row
-/// is one element. The application owns the memory; Valet reads and writes it only inside
-/// execute().
+/// is one element. With tiles, s counts from the first slot of its tile, and data is the start of
+/// this tile. The application owns the memory; Valet reads and writes it only inside execute().
 struct Field {
   static constexpr std::size_t max_dimensions = 7;  ///< most dimensions of a row
 
@@ -43,6 +63,7 @@ struct Field {
   std::size_t element_bytes = 0;                            ///< size of an entry
   std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
   std::size_t dimension_count = 0;                          ///< dimensions in use
+  FieldTiles tiles;                                         ///< where the slots are not one run
   std::size_t surplus_bytes = 0;  ///< an incomplete row at the end, which is an error
   std::string label;              ///< name used in messages; the same on all ranks
   /// Describes the array as it is now; if without a label, it keeps its own. Empty for an array
@@ -77,6 +98,41 @@ template <class T>
   return result;
 }
 
+/// Rows in tiles of equally many slots at equal distances, such as a member of an array of
+/// structures of short arrays (Cabana's AoSoA). Local.
+/// @param rows               The first tile: strided_field() or another description of its rows,
+///                           with the slots of all tiles.
+/// @param slots_per_tile     At least 1. The last tile may have fewer in use, but is there whole.
+/// @param tile_stride_bytes  From a tile to the next on this rank; may be negative.
+[[nodiscard]] inline Field in_tiles(Field rows, std::uint64_t slots_per_tile,
+                                    std::ptrdiff_t tile_stride_bytes) {
+  rows.tiles = {.slots = slots_per_tile, .stride_bytes = tile_stride_bytes};
+  if (slots_per_tile == 0) rows.tiles.count = 1;  // which is refused when the storage is used
+  return rows;
+}
+
+/// Rows in several arrays, one after another in the order of the slots: the levels of a hierarchy,
+/// or the tiles of an AMReX container. Local; keeps copies of both lists.
+/// @param rows    How the rows of each array lie: strided_field() or another description, with any
+///                data and slots, which are not used.
+/// @param starts  The first entry of the first row of each array; null for one without rows.
+/// @param slots   The rows of each array, as many numbers as `starts` has; different between ranks.
+/// @throws std::bad_alloc.
+[[nodiscard]] VALET_EXPORT Field in_segments(Field rows, std::span<void* const> starts,
+                                             std::span<const std::uint64_t> slots);
+
+/// A row behind a pointer for each slot, as node containers have them. Local.
+/// @tparam T          Trivially copyable; not const.
+/// @param rows        One pointer per slot, none null, to `components` values each. The table, and
+///                    what the pointers refer to, belong to the application. Valet copies values
+///                    and leaves the table as it is.
+/// @param components  Values per slot; the same on all ranks.
+/// @param label       Name used in messages, the same on all ranks; if empty, they give the field's
+///                    number.
+template <class T>
+[[nodiscard]] Field pointed_field(std::span<T* const> rows, std::size_t components = 1,
+                                  std::string label = {});
+
 /// A contiguous field: `components` values of T per slot, slot after slot. If T is a struct, this
 /// is an array of structures. Local.
 /// @tparam T          Trivially copyable; not const.
@@ -94,6 +150,17 @@ template <class T>
   const std::size_t row_bytes = components <= most / sizeof(T) ? sizeof(T) * components : most;
   return strided_field(data, slots, row_bytes, static_cast<std::ptrdiff_t>(row_bytes),
                        std::move(label));
+}
+
+template <class T>
+[[nodiscard]] Field pointed_field(std::span<T* const> rows, std::size_t components,
+                                  std::string label) {
+  Field result = field(static_cast<T*>(nullptr), rows.size(), components, std::move(label));
+  // Pointers to objects have one representation on every system with MPI.
+  result.tiles.starts = reinterpret_cast<void* const*>(rows.data());
+  result.tiles.count = rows.size();
+  result.tiles.slots = 1;
+  return result;
 }
 
 /// The same for a span, with values.size() / components slots. If the size is not a multiple of

@@ -3,7 +3,7 @@
 
 #include "base/diagnose.hpp"
 #include "base/names.hpp"
-#include "storage/field_check.hpp"
+#include "storage/footprint.hpp"
 
 #include <xxhash.h>
 
@@ -93,11 +93,9 @@ std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
     const Field& column = storage.columns()[c];
     add(column.data, column.slots * column.element_bytes, column_name(column, c));
   }
-  for (std::size_t a = 0; a < arrays.size(); ++a)
-    for (std::size_t b = a + 1; b < arrays.size(); ++b)
-      if (storage::fields_overlap(arrays[a], arrays[b]))
-        return invalid(arrays[a].label, " and ", arrays[b].label,
-                       " share memory; give each array once");
+  if (const auto shared = storage::first_overlap(arrays))
+    return invalid(arrays[shared->first].label, " and ", arrays[shared->second].label,
+                   " share memory; give each array once");
   return std::nullopt;
 }
 

@@ -49,6 +49,10 @@ class VALET_EXPORT HostFields : public StorageBackend {
     std::size_t packed_offset = 0;
     std::string label;
     std::vector<std::uint64_t> extents;  ///< as of BlockField
+    FieldTiles tiles;
+
+    /// The first piece of the row of a slot.
+    [[nodiscard]] std::byte* start(std::uint64_t slot) const;
   };
 
   /// refresh(). @return Whether an array lies or extends otherwise than before.
@@ -61,7 +65,11 @@ class VALET_EXPORT HostFields : public StorageBackend {
   void append_row(const Field& field);
   void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;
   template <class Action>
-  void for_each_piece(Action&& action) const;
+  static void for_each_piece(const Row& row, Action&& action);
+  template <class Action>
+  static void for_each_listed(const Row& row, SlotList slots, Action&& action);
+  template <class Action>
+  void for_each_rows(SlotList slots, std::size_t count, Action&& action) const;
   void gather_batch(SlotList slots, std::size_t count, std::byte* packed) const;
   void gather_streaming(SlotList slots, std::byte* packed) const;
 

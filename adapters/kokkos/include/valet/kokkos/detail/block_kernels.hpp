@@ -29,6 +29,8 @@ struct RowLayout {
 
   std::byte* data = nullptr;
   std::ptrdiff_t slot_stride_bytes = 0;
+  std::uint64_t tile_slots = 0;  ///< 0 without tiles
+  std::ptrdiff_t tile_stride_bytes = 0;
   std::size_t element_bytes = 0;
   std::size_t row_bytes = 0;
   std::size_t packed_offset = 0;  ///< start of the row in a packed block
@@ -41,8 +43,11 @@ struct RowLayout {
   /// Address of byte `offset` of a packed row in the View.
   [[nodiscard]] KOKKOS_FUNCTION std::byte* place_of(std::uint64_t slot, std::size_t offset) const {
     std::size_t element = offset / element_bytes;
-    std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(slot) * slot_stride_bytes +
-                              static_cast<std::ptrdiff_t>(offset - element * element_bytes);
+    const std::uint64_t tile = tile_slots == 0 ? 0 : slot / tile_slots;
+    std::ptrdiff_t distance =
+        static_cast<std::ptrdiff_t>(tile) * tile_stride_bytes +
+        static_cast<std::ptrdiff_t>(slot - tile * tile_slots) * slot_stride_bytes +
+        static_cast<std::ptrdiff_t>(offset - element * element_bytes);
     for (std::size_t d = dimension_count; d-- > 0;) {
       const std::size_t outer = element / extents[d];
       distance += static_cast<std::ptrdiff_t>(element - outer * extents[d]) * strides_bytes[d];
@@ -58,12 +63,14 @@ template <class Row>
   RowLayout row;
   row.data = given.base;
   row.slot_stride_bytes = given.slot_stride_bytes;
+  row.tile_slots = given.tiles.slots;
+  row.tile_stride_bytes = given.tiles.stride_bytes;
   row.element_bytes = given.piece_bytes;
   row.row_bytes = given.row_bytes;
   row.packed_offset = given.packed_offset;
   std::size_t common = reinterpret_cast<std::uintptr_t>(row.data) | row.packed_offset |
                        block_bytes | static_cast<std::size_t>(row.slot_stride_bytes) |
-                       row.element_bytes;
+                       static_cast<std::size_t>(row.tile_stride_bytes) | row.element_bytes;
   for (const FieldDimension& dimension : given.dimensions) {
     row.extents[row.dimension_count] = dimension.extent;
     row.strides_bytes[row.dimension_count++] = dimension.stride_bytes;

@@ -6,12 +6,15 @@
 #include <valet/block_storage.hpp>
 #include <valet/error.hpp>
 #include <valet/kokkos/detail/dual_views.hpp>
+#include <valet/kokkos/tiled_view.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -48,9 +51,22 @@ constexpr bool is_strided_layout =
     std::is_same_v<Layout, Kokkos::LayoutRight> || std::is_same_v<Layout, Kokkos::LayoutLeft> ||
     std::is_same_v<Layout, Kokkos::LayoutStride>;
 
-/// Rejects at compile time Views that can never be moved, with an explanation.
 template <class View>
+struct Untiled {
+  using Type = View;
+};
+template <class View>
+struct Untiled<TiledView<View>> {
+  using Type = View;
+};
+/// A View, or the one that tiled() got.
+template <class View>
+using UntiledOf = typename Untiled<View>::Type;
+
+/// Rejects at compile time Views that can never be moved, with an explanation.
+template <class Given>
 constexpr void check_view() {
+  using View = UntiledOf<Given>;
   static_assert(
       Kokkos::is_view<View>::value,
       "Valet: blocks() takes Kokkos Views and DualViews, with an execution space instance "
@@ -92,10 +108,31 @@ template <class View>
   return field;
 }
 
+/// The first two indices count the slots together: the second one is that of the row in a tile.
+template <class View>
+[[nodiscard]] Field field_of_view(const TiledView<View>& tiled) {
+  constexpr bool is_left = std::is_same_v<typename View::array_layout, Kokkos::LayoutLeft>;
+  Field field = field_of_view(tiled.view());
+  const auto dimensions = std::span(field.dimensions).first(field.dimension_count);
+  const auto in_tile = is_left ? dimensions.end() - 1 : dimensions.begin();
+  const FieldDimension place = *in_tile;
+  std::copy(in_tile + 1, dimensions.end(), in_tile);
+  field.dimensions[--field.dimension_count] = {};
+  field.tiles = {.slots = place.extent,
+                 .stride_bytes = field.slot_stride_bytes,
+                 .count = tiled.view().extent(0)};
+  field.slot_stride_bytes = place.stride_bytes;
+  field.slots = tiled.slots();
+  return field;
+}
+
 /// Whether Kokkos::resize() takes it.
 template <class View>
 constexpr bool is_resizable = View::rank_dynamic > 0 && View::traits::is_managed &&
                               !std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>;
+
+template <class View>
+constexpr bool is_resizable<TiledView<View>> = false;
 
 /// Gives the View, DualView or NodeView that is referred to another first extent. Local; throws
 /// what Kokkos does.
@@ -115,7 +152,7 @@ void resize_rows(Ref<Object> reference, std::uint64_t rows) {
   } else {
     throw Error(ErrorCode::invalid_argument,
                 "View '" + label_of(reference) +
-                    "' is unmanaged, const or has LayoutStride, so that "
+                    "' is unmanaged, const, tiled or has LayoutStride, so that "
                     "Kokkos cannot resize it; give valet::ref(view) of the one that you resize");
   }
 }
