@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
+#include "base/sizes.hpp"
 #include "storage/node_segment.hpp"
 #include <valet/detail/agree.hpp>
 #include <valet/detail/node_bytes.hpp>
 #include <valet/log.hpp>
 
 #include <atomic>
-#include <limits>
 #include <optional>
 
 namespace valet::detail {
 namespace {
-
-constexpr std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-
-/// More than any system gives where the product is no number.
-std::size_t product(std::size_t count, std::size_t entry_bytes) {
-  return count <= most_bytes / entry_bytes ? count * entry_bytes : most_bytes;
-}
 
 Diagnostic refused(const char* what, std::size_t count, std::size_t entry_bytes) {
   return diagnose(ErrorCode::out_of_memory, "the system refused ", what, count, " entries of ",
@@ -41,7 +34,7 @@ void warn_once(int rank, std::size_t bytes) {
 
 NodeBytes::NodeBytes(MPI_Comm communicator, std::size_t count, std::size_t entry_bytes) {
   agree(communicator, [&](int rank) -> std::optional<Diagnostic> {
-    const std::size_t bytes = product(count, entry_bytes);
+    const std::size_t bytes = bounded_product(count, entry_bytes);
     segment_ = storage::NodeSegment::create(bytes);
     if (segment_ == nullptr) return refused("a node array of ", count, entry_bytes);
     if (!segment_->is_shared()) warn_once(rank, bytes);
@@ -54,7 +47,7 @@ void NodeBytes::resize(std::size_t count, std::size_t entry_bytes) const {
     throw Error(ErrorCode::invalid_argument,
                 "a node array without memory, which was moved from or never made, cannot be "
                 "resized; use the one that it was moved to, or node_array()");
-  const std::size_t bytes = product(count, entry_bytes);
+  const std::size_t bytes = bounded_product(count, entry_bytes);
   if (segment_->resize(bytes)) return;
   if (bytes <= segment_->room())
     throw Error(ErrorCode::out_of_memory,

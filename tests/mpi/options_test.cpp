@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sched.h>
@@ -126,11 +127,13 @@ TEST(MpiOptions, NoSingleCopy) { EXPECT_EQ(copies_of_exchange(), 0); }
 TEST(MpiOptions, Tcp) {
   EXPECT_EQ(copies_of_exchange(), 0);
   EXPECT_GE(sum_of_ranks(bytes_sent_by_tcp()), message_bytes);
-  // UCX 1.13 below MPICH 4.0 hangs in MPI_Finalize once in 60 runs where connections are new.
-  for (int round = 0; round < 20; ++round) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+#ifdef MPICH
+  // MPI_Finalize of MPICH 4.0 over TCP of UCX 1.13 hangs once in 60 programs of any kind.
+  std::thread([code = HasFailure() ? 1 : 0] {
+    std::this_thread::sleep_for(std::chrono::seconds(10));
+    std::_Exit(code);
+  }).detach();
+#endif
 }
 
 TEST(MpiOptions, Yield) {
