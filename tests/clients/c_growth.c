@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Arrays of C that a function enlarges where a rank gets more blocks than it has slots, blocks of
- * different sizes among them; a function that fails on one rank; blocks that are dropped; and rows
- * that are arrays in any strides. Exit code 0 only if all of it is right. */
+ * different sizes among them; a function that fails on one rank; blocks that are dropped; rows that
+ * are arrays in any strides, in tiles, in several arrays and behind pointers. Exit code 0 only if
+ * all of it is right. */
 
 #include "require.h"
 #include <valet/valet.h>
@@ -185,6 +186,60 @@ static void check_dropping(void) {
   free_numbers(&numbers);
 }
 
+/* A member in tiles of two slots beside rows in two arrays beside a pointer for each slot. */
+static void check_tiles(void) {
+  struct Tile {
+    int64_t numbers[2];
+    double others[2];
+  } tiles[(count + 1) / 2];
+  int64_t first[2], others[count - 2], behind[count];
+  void* const starts[] = {first, others};
+  const uint64_t slots[] = {2, count - 2};
+  void* pointers[count];
+  int ranks[count];
+  for (int k = 0; k < count; ++k) {
+    ranks[k] = (rank + 1) % size;
+    pointers[k] = &behind[count - 1 - k];
+    tiles[k / 2].numbers[k % 2] = behind[count - 1 - k] = 10 * rank + k;
+    *(k < 2 ? &first[k] : &others[k - 2]) = 10 * rank + k;
+  }
+  Valet_Storage* const storage = Valet_Storage_create();
+  const size_t bytes = sizeof(int64_t);
+  require(Valet_Storage_in_tiles(storage, 2, 8) == VALET_INVALID_ARGUMENT, "tiles of no field");
+  require(Valet_Storage_add_field(storage, tiles, count, bytes, 8, "tiles") == VALET_SUCCESS &&
+              Valet_Storage_in_tiles(storage, 2, sizeof(struct Tile)) == VALET_SUCCESS &&
+              Valet_Storage_add_field(storage, NULL, 0, bytes, 8, "arrays") == VALET_SUCCESS &&
+              Valet_Storage_in_segments(storage, 2, starts, slots) == VALET_SUCCESS &&
+              Valet_Storage_add_field(storage, NULL, count, bytes, 8, "nodes") == VALET_SUCCESS &&
+              Valet_Storage_by_pointers(storage, pointers) == VALET_SUCCESS,
+          "a storage of tiles");
+  Valet_Plan* plan = NULL;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
+                  VALET_SUCCESS &&
+              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
+          "tiles that move");
+  Valet_Plan_free(plan);
+  int seen = 0;
+  for (int k = 0; k < count; ++k) {
+    const int64_t number = tiles[k / 2].numbers[k % 2];
+    seen |= 1 << number % 10;
+    require(number / 10 == (rank + size - 1) % size && number == *(int64_t*)pointers[k] &&
+                number == *(k < 2 ? &first[k] : &others[k - 2]),
+            "a block in its tile, its array and behind its pointer");
+  }
+  require(seen == (1 << count) - 1, "all blocks");
+  require(Valet_Storage_in_segments(storage, 1, NULL, slots) == VALET_INVALID_ARGUMENT &&
+              Valet_Storage_in_segments(storage, 1, starts, NULL) == VALET_INVALID_ARGUMENT &&
+              Valet_Storage_by_pointers(NULL, pointers) == VALET_INVALID_ARGUMENT,
+          "null pointers");
+  require(rank > 0 || Valet_Storage_by_pointers(storage, NULL) == VALET_SUCCESS, "no pointers");
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
+                  VALET_INACCESSIBLE_MEMORY &&
+              strstr(Valet_Error_message(), "rank 0: field 'nodes' has no memory") != NULL,
+          "an error of all ranks");
+  Valet_Storage_free(storage);
+}
+
 static int has_words(const char* words) { return strstr(Valet_Error_message(), words) != NULL; }
 
 /* Rows of 2 x 3 values by columns, the other way round on odd ranks; and what is refused. */
@@ -258,6 +313,7 @@ int main(int argc, char** argv) {
   check_lists();
   check_dropping();
   check_arrays();
+  check_tiles();
   MPI_Finalize();
   return failures > 0;
 }

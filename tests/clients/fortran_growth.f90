@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
 ! Arrays of Fortran that functions enlarge where a rank gets more blocks than they have rows, blocks
-! of different sizes among them, and blocks that are dropped. Stops with an error unless all of it is
-! right.
+! of different sizes among them, blocks that are dropped, and rows in tiles. Stops with an error
+! unless all of it is right.
 module fortran_growth_arrays
   use, intrinsic :: iso_c_binding
   use valet
@@ -121,6 +121,7 @@ program fortran_growth
   call require(report%blocks_dropped == 2 .and. report%blocks_after == 3, 'the report')
   call require(all(values(:3) == [10*rank + 1, 10*rank + 3, 10*rank + 5]), 'those that are left')
 
+  call check_tiles()
   call check_refused()
   call Valet_Storage_free(storage)
   call Valet_Ragged_storage_free(lists)
@@ -128,6 +129,45 @@ program fortran_growth
   if (failures > 0) error stop 1
 
 contains
+
+  ! A member in tiles of two slots, beside rows in two arrays, beside a pointer for each slot.
+  subroutine check_tiles()
+    integer(c_int), target :: tiles(2, 2, (n + 1)/2), head(2), tail(n - 2), nodes(n)
+    type(c_ptr), target :: pointers(n)
+    type(c_ptr) :: tiled
+    integer :: from
+    tiles = reshape([(0, k=1, size(tiles))], shape(tiles))
+    do k = 1, n
+      tiles(1 + modulo(k - 1, 2), 1, 1 + (k - 1)/2) = 10*rank + k
+      nodes(k) = 10*rank + n + 1 - k
+      pointers(k) = c_loc(nodes(n + 1 - k))
+    end do
+    head = [(10*rank + k, k=1, 2)]
+    tail = [(10*rank + k, k=3, n)]
+    tiled = Valet_Storage_create()
+    call require(Valet_Storage_add_field(tiled, c_loc(tiles), int(n, c_int64_t), 4_c_size_t, &
+      4_c_ptrdiff_t, 'tiles') == VALET_SUCCESS, 'a field')
+    call require(Valet_Storage_in_tiles(tiled, 2_c_int64_t, 16_c_ptrdiff_t) == VALET_SUCCESS, &
+      'tiles')
+    call require(Valet_Storage_add_field(tiled, c_null_ptr, 0_c_int64_t, 4_c_size_t, &
+      4_c_ptrdiff_t, 'arrays') == VALET_SUCCESS, 'a field')
+    call require(Valet_Storage_in_segments(tiled, 2_c_size_t, [c_loc(head), c_loc(tail)], &
+      [2_c_int64_t, int(n - 2, c_int64_t)]) == VALET_SUCCESS, 'two arrays')
+    call require(Valet_Storage_add_field(tiled, c_null_ptr, int(n, c_int64_t), 4_c_size_t, &
+      4_c_ptrdiff_t, 'nodes') == VALET_SUCCESS, 'a field')
+    call require(Valet_Storage_by_pointers(tiled, pointers) == VALET_SUCCESS, 'pointers')
+    to = modulo(rank + 1, ranks)
+    options%order = VALET_ORDER_STABLE
+    call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, tiled, int(n, c_int64_t), c_null_ptr, to, &
+      options, plan) == VALET_SUCCESS, 'a plan for tiles')
+    call require(Valet_Execute(plan, tiled) == VALET_SUCCESS, 'tiles that move')
+    call Valet_Plan_free(plan)
+    from = 10*modulo(rank - 1, ranks)
+    call require(all([(tiles(1 + modulo(k - 1, 2), 1, 1 + (k - 1)/2) == from + k, k=1, n)]) .and. &
+      all([head, tail] == [(from + k, k=1, n)]) .and. &
+      all(nodes == [(from + n + 1 - k, k=1, n)]), 'blocks in tiles, arrays and behind pointers')
+    call Valet_Storage_free(tiled)
+  end subroutine
 
   ! Rows of two values that are n values apart; then the last rank refuses what it has.
   subroutine check_refused()

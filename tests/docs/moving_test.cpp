@@ -87,6 +87,46 @@ TEST(Moving, FromAHandWrittenAlltoallv) {
             static_cast<long long>(ranks) * particles_of_a_rank);
 }
 
+struct Tile {
+  double mass[16];
+  float charge[16];
+};
+struct Node {
+  Node* next;
+  double value[3];
+};
+
+TEST(Moving, RowsThatAreNotOneArray) {
+  constexpr std::uint64_t slots = 20;
+  std::vector<Tile> tiles(2);
+  std::vector<std::vector<int>> level{std::vector<int>(5), std::vector<int>(15)};
+  std::vector<Node> nodes(slots);
+  std::vector<double*> value_of;
+  for (Node& node : nodes) value_of.push_back(node.value);
+
+  // A member of structures of arrays with 16 slots, an array for each level, a pointer per slot.
+  const std::vector<void*> cells{level[0].data(), level[1].data()};
+  const std::vector<std::uint64_t> cells_of_level{level[0].size(), level[1].size()};
+  const valet::BlockStorage storage{
+      valet::in_tiles(valet::field(tiles[0].mass, slots), 16, sizeof(Tile)),
+      valet::in_segments(valet::field(level[0].data(), slots), cells, cells_of_level),
+      valet::pointed_field(std::span<double* const>(value_of), 3)};
+
+  const int from = valet::test::rank();
+  const int next = (from + 1) % valet::test::size();
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    tiles[slot / 16].mass[slot % 16] = nodes[slot].value[2] = from;
+    level[slot < 5 ? 0 : 1][slot < 5 ? slot : slot - 5] = from;
+  }
+  valet::migrate(MPI_COMM_WORLD, storage, slots, std::vector<int>(slots, next));
+  const int before = (from + valet::test::size() - 1) % valet::test::size();
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    EXPECT_EQ(tiles[slot / 16].mass[slot % 16], before);
+    EXPECT_EQ(nodes[slot].value[2], before);
+  }
+  EXPECT_EQ(std::ranges::count(level[0], before) + std::ranges::count(level[1], before), 20);
+}
+
 // The page on executions: odd particles change places with those of the next rank, the others are
 // pushed in each step.
 TEST(Guide, PushesWhatStaysWhileTheRestTravels) {

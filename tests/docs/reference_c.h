@@ -19,6 +19,10 @@ uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots
                      double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
                      const Valet_Address* addresses);
 Valet_Storage* stored_by_columns(double* matrix, uint64_t rows, uint64_t n, int is_frozen);
+struct tile;
+Valet_Storage* stored_in_tiles(struct tile* tiles, uint64_t slots, size_t levels,
+                               void* const* cells, const uint64_t* cells_of_level,
+                               void* const* nodes);
 uint64_t grown_particles(MPI_Comm comm, double** position, uint64_t slots, uint64_t count,
                          const int* ranks);
 void redistributed(MPI_Comm comm, int size, int64_t n, double* entries, double* room, size_t bytes);

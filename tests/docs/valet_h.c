@@ -65,6 +65,24 @@ Valet_Storage* stored_by_columns(double* matrix, uint64_t rows, uint64_t n, int 
   return storage;
 }
 
+struct tile {
+  double mass[16];
+  float charge[16];
+};
+
+Valet_Storage* stored_in_tiles(struct tile* tiles, uint64_t slots, size_t levels,
+                               void* const* cells, const uint64_t* cells_of_level,
+                               void* const* nodes) {
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, tiles->mass, slots, sizeof(double), sizeof(double), "mass");
+  Valet_Storage_in_tiles(storage, 16, sizeof(struct tile));
+  Valet_Storage_add_field(storage, NULL, slots, sizeof(int), sizeof(int), "cell");
+  Valet_Storage_in_segments(storage, levels, cells, cells_of_level);
+  Valet_Storage_add_field(storage, NULL, slots, 24, 24, "node");
+  Valet_Storage_by_pointers(storage, nodes);
+  return storage;
+}
+
 struct particles {
   double* position;
   Valet_Storage* storage;

@@ -18,10 +18,23 @@ struct MixedRows {
   Kokkos::View<float* [4], Kokkos::LayoutRight, Kokkos::HostSpace> whole { "whole", row_slots };
   Kokkos::View<double* [3], Kokkos::LayoutLeft, Kokkos::HostSpace> across { "across", row_slots };
   Kokkos::View<char* [3], Kokkos::LayoutRight, Kokkos::HostSpace> odd { "odd", row_slots };
+  /// As Cabana stores vectors: component by component in tiles of eight.
+  Kokkos::View<double* [3][8], Kokkos::LayoutRight, Kokkos::HostSpace> members {
+    "members", row_slots / 8
+  };
+  Kokkos::View<double***, Kokkos::LayoutStride, Kokkos::HostSpace> tiles{
+      members.data(), Kokkos::LayoutStride(row_slots / 8, 24, 8, 1, 3, 8)};
+  Kokkos::View<float** [2], Kokkos::LayoutLeft, Kokkos::HostSpace> across_tiles {
+    "across tiles", row_slots / 5, 5
+  };
 
   explicit MixedRows(std::uint64_t seed) {
     std::mt19937 random(static_cast<std::uint32_t>(seed));
     for (std::size_t slot = 0; slot < row_slots; ++slot) {
+      for (std::size_t k = 0; k < 3; ++k)
+        tiles(slot / 8, slot % 8, k) = static_cast<double>(random());
+      for (std::size_t k = 0; k < 2; ++k)
+        across_tiles(slot / 5, slot % 5, k) = static_cast<float>(random() % 1000);
       for (std::size_t k = 0; k < 4; ++k) whole(slot, k) = static_cast<float>(random() % 1000);
       for (std::size_t k = 0; k < 3; ++k) {
         across(slot, k) = static_cast<double>(random());
@@ -32,7 +45,11 @@ struct MixedRows {
   /// Fields whose order and number decide where words of a block begin.
   [[nodiscard]] std::vector<std::pair<BlockStorage, BlockStorage>> storages() const {
     using kokkos::blocks, kokkos::staged_blocks;
-    return {{blocks(whole), staged_blocks(whole)},
+    const auto vectors = kokkos::tiled(tiles, row_slots);
+    const auto pairs = kokkos::tiled(across_tiles, row_slots);
+    return {{blocks(vectors), staged_blocks(vectors)},
+            {blocks(pairs, odd, vectors), staged_blocks(pairs, odd, vectors)},
+            {blocks(whole), staged_blocks(whole)},
             {blocks(odd), staged_blocks(odd)},
             {blocks(whole, across), staged_blocks(whole, across)},
             {blocks(across, odd, whole), staged_blocks(across, odd, whole)},
@@ -51,6 +68,20 @@ std::vector<SlotIndex> every_second_slot() {
   for (SlotIndex slot = 1; slot < row_slots; slot += 2)
     list.push_back(static_cast<SlotIndex>(row_slots) - slot);
   return list;
+}
+
+TEST(Kernels, FindTheRowsOfTiledViews) {
+  const MixedRows fields(seed());
+  const BlockStorage storage =
+      kokkos::staged_blocks(kokkos::tiled(fields.tiles, row_slots), fields.odd);
+  for (SlotIndex slot : {SlotIndex{0}, SlotIndex{7}, SlotIndex{8}, SlotIndex{row_slots - 1}}) {
+    const std::vector<std::byte> packed = packed_by(storage.backend(), {&slot, 1});
+    ASSERT_EQ(packed.size(), 27U);
+    std::array<double, 3> vector{};
+    std::memcpy(vector.data(), packed.data(), sizeof vector);
+    for (std::size_t k = 0; k < 3; ++k)
+      EXPECT_EQ(vector[k], fields.members(slot / 8, k, slot % 8)) << slot << ' ' << k;
+  }
 }
 
 TEST(Kernels, PackAndUnpackAsTheHostDoes) {

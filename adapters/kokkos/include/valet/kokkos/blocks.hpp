@@ -5,7 +5,8 @@
 /// Kokkos Views as block storage: valet::migrate() and related calls move the rows of Views.
 ///
 /// A View is a field. Its row in slot s is everything with first index s, and Views with the same
-/// extent(0) form a storage. Views may have rank 1 to 8, LayoutRight, LayoutLeft or LayoutStride,
+/// extent(0) form a storage; tiled() is for Views whose first two indices count slots together.
+/// Views may have rank 1 to 8, LayoutRight, LayoutLeft or LayoutStride,
 /// and any trivially copyable value type. The application initialises and finalises Kokkos.
 ///
 /// Memory that the host can access is passed to MPI directly. Other memory (CudaSpace, HIPSpace) is
@@ -24,6 +25,7 @@
 #include <valet/kokkos/detail/view_blocks.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
 #include <valet/kokkos/node_view.hpp>
+#include <valet/kokkos/tiled_view.hpp>
 
 #include <memory>
 #include <tuple>
@@ -100,7 +102,8 @@ template <Path path, class First, class... Rest>
 /// device failed (callback_failed), the marks are unchanged. If both sides are the same memory,
 /// nothing is copied or marked.
 ///
-/// @param first  A View or DualView, or an execution space instance. The instance is fenced before
+/// @param first  A View, a DualView or tiled(view, slots), or an execution space instance. The
+/// instance is fenced before
 ///               MPI or the host accesses the Views; kernels of Valet run on it and are complete
 ///               when a call of Valet returns. No other instance is fenced. Without it, the default
 ///               instances of the Views' execution spaces are used.
