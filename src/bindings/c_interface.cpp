@@ -121,15 +121,6 @@ valet::BlockStorage custom_storage(std::uint64_t slots, std::size_t block_bytes,
   }
 }
 
-/// The field that was added last.
-valet::Field& last_field(Valet_Storage* storage) {
-  require_pointer(storage, "the storage", make_storage);
-  if (storage->fields.empty())
-    throw valet::Error(valet::ErrorCode::invalid_argument,
-                       "the storage has no field yet; add it before you say where its rows lie");
-  return storage->fields.back();
-}
-
 }  // namespace
 
 void Valet_Options_init(Valet_Options* options, size_t struct_size) {
@@ -169,32 +160,6 @@ int Valet_Storage_add_array(Valet_Storage* storage, void* data, uint64_t slots,
     for (std::size_t d = 0; d < field.dimension_count; ++d)
       field.dimensions[d] = {extents[d], stride_bytes[d]};
     storage->fields.push_back(std::move(field));
-  });
-}
-
-int Valet_Storage_in_tiles(Valet_Storage* storage, uint64_t slots_per_tile,
-                           ptrdiff_t tile_stride_bytes) {
-  return guarded([&] {
-    valet::Field& field = last_field(storage);
-    field = valet::in_tiles(std::move(field), slots_per_tile, tile_stride_bytes);
-  });
-}
-
-int Valet_Storage_in_segments(Valet_Storage* storage, size_t segments, void* const* starts,
-                              const uint64_t* slots) {
-  return guarded([&] {
-    valet::Field& field = last_field(storage);
-    if (segments > 0) require_pointer(starts, "the starts", "give one for each array");
-    if (segments > 0) require_pointer(slots, "the slots", "give the rows of each array");
-    field = valet::in_segments(field, {starts, segments}, {slots, segments});
-  });
-}
-
-int Valet_Storage_by_pointers(Valet_Storage* storage, void* const* rows) {
-  return guarded([&] {
-    valet::Field& field = last_field(storage);
-    field.data = nullptr;
-    field.tiles = {.slots = 1, .starts = rows, .count = rows == nullptr ? 0 : field.slots};
   });
 }
 

@@ -228,6 +228,22 @@ static void check_tiles(void) {
             "a block in its tile, its array and behind its pointer");
   }
   require(seen == (1 << count) - 1, "all blocks");
+  /* Even numbers, of which there are three, belong to the second array. */
+  uint32_t segments[count];
+  uint64_t blocks[2] = {0, 0};
+  for (int k = 0; k < count; ++k) segments[k] = *(int64_t*)pointers[k] % 2 == 0;
+  require(Valet_Group(storage, count, NULL, segments, 2, slots, NULL, blocks) == VALET_SUCCESS &&
+              blocks[0] == 2 && blocks[1] == 3,
+          "groups");
+  for (int k = 0; k < count; ++k)
+    require((k < 2 ? first[k] : others[k - 2]) % 2 == (k < 2), "a block in the array of its kind");
+  require(
+      Valet_Group(storage, count, NULL, NULL, 2, slots, NULL, blocks) == VALET_INVALID_ARGUMENT &&
+          Valet_Group(storage, count, NULL, segments, 2, slots, NULL, NULL) ==
+              VALET_INVALID_ARGUMENT &&
+          Valet_Group(storage, count, NULL, segments, 1, slots, NULL, blocks) ==
+              VALET_INVALID_ARGUMENT,
+      "groups without lists or segments");
   require(Valet_Storage_in_segments(storage, 1, NULL, slots) == VALET_INVALID_ARGUMENT &&
               Valet_Storage_in_segments(storage, 1, starts, NULL) == VALET_INVALID_ARGUMENT &&
               Valet_Storage_by_pointers(NULL, pointers) == VALET_INVALID_ARGUMENT,

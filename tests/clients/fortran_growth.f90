@@ -7,6 +7,7 @@ module fortran_growth_arrays
   use, intrinsic :: iso_c_binding
   use valet
   use valet_ragged
+  use valet_segments
   implicit none
   integer(c_int), allocatable, target :: values(:)
   real(c_double), allocatable, target :: entries(:)
@@ -135,6 +136,7 @@ contains
     integer(c_int), target :: tiles(2, 2, (n + 1)/2), head(2), tail(n - 2), nodes(n)
     type(c_ptr), target :: pointers(n)
     type(c_ptr) :: tiled
+    integer(c_int64_t) :: held(2)
     integer :: from
     tiles = reshape([(0, k=1, size(tiles))], shape(tiles))
     do k = 1, n
@@ -166,6 +168,11 @@ contains
     call require(all([(tiles(1 + modulo(k - 1, 2), 1, 1 + (k - 1)/2) == from + k, k=1, n)]) .and. &
       all([head, tail] == [(from + k, k=1, n)]) .and. &
       all(nodes == [(from + n + 1 - k, k=1, n)]), 'blocks in tiles, arrays and behind pointers')
+    ! Every second block belongs to the array behind: three of five, so that one is put there.
+    call require(Valet_Group(tiled, int(n, c_int64_t), c_null_ptr, [(modulo(k, 2), k=1, n)], &
+      2_c_size_t, [2_c_int64_t, int(n - 2, c_int64_t)], blocks=held) == VALET_SUCCESS, 'groups')
+    call require(all(held == [2, 3]) .and. all(modulo(head, 2) == 0) .and. &
+      all(modulo(tail, 2) == 1), 'each in its array')
     call Valet_Storage_free(tiled)
   end subroutine
 

@@ -125,6 +125,12 @@ TEST(Moving, RowsThatAreNotOneArray) {
     EXPECT_EQ(nodes[slot].value[2], before);
   }
   EXPECT_EQ(std::ranges::count(level[0], before) + std::ranges::count(level[1], before), 20);
+
+  // The last five belong to the first level; level_of[slot] tells it of each.
+  std::vector<std::uint32_t> level_of(slots, 1);
+  std::fill_n(level_of.end() - 5, 5, 0);
+  const auto cells_now = valet::group(storage, slots, level_of, cells_of_level);
+  EXPECT_EQ(cells_now, cells_of_level);
 }
 
 // The page on executions: odd particles change places with those of the next rank, the others are

@@ -133,7 +133,8 @@ subroutine move_rows(comm, entries, capacity, offsets, id, most, count, ranks) &
   ! Valet_Ragged_storage_grow_by(storage, c_funloc(enlarge), c_null_ptr), as Valet_Storage_grow_by.
   ! A layer above says by Valet_Ragged_storage_refuse or Valet_Storage_refuse what it finds wrong.
   ! Rows in any strides are for Valet_Storage_add_array. After a field is added, its rows may be put
-  ! elsewhere: Valet_Storage_in_tiles, Valet_Storage_in_segments, Valet_Storage_by_pointers.
+  ! elsewhere: Valet_Storage_in_tiles, Valet_Storage_in_segments, Valet_Storage_by_pointers;
+  ! Valet_Group then puts blocks into the segments that they belong to.
   if (bytes > capacity .or. blocks > most) print '(a)', 'grow the arrays, and make a new storage'
   code = Valet_Ragged_execute(plan, storage, ranks)
   if (code == VALET_SUCCESS) count = blocks

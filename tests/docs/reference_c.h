@@ -19,6 +19,8 @@ uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots
                      double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
                      const Valet_Address* addresses);
 Valet_Storage* stored_by_columns(double* matrix, uint64_t rows, uint64_t n, int is_frozen);
+int group_by_level(const Valet_Storage* storage, uint64_t count, const uint32_t* level_of,
+                   size_t levels, const uint64_t* cells_of_level, uint64_t* cells_now);
 struct tile;
 Valet_Storage* stored_in_tiles(struct tile* tiles, uint64_t slots, size_t levels,
                                void* const* cells, const uint64_t* cells_of_level,

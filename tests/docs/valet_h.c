@@ -83,6 +83,11 @@ Valet_Storage* stored_in_tiles(struct tile* tiles, uint64_t slots, size_t levels
   return storage;
 }
 
+int group_by_level(const Valet_Storage* storage, uint64_t count, const uint32_t* level_of,
+                   size_t levels, const uint64_t* cells_of_level, uint64_t* cells_now) {
+  return Valet_Group(storage, count, NULL, level_of, levels, cells_of_level, NULL, cells_now);
+}
+
 struct particles {
   double* position;
   Valet_Storage* storage;

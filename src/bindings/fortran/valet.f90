@@ -188,7 +188,6 @@ module valet
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
     Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
     Valet_Storage_create, Valet_Storage_add_field, Valet_Storage_add_array, Valet_Storage_refuse, &
-    Valet_Storage_in_tiles, Valet_Storage_in_segments, Valet_Storage_by_pointers, &
     Valet_Storage_grow_by, Valet_Storage_free, &
     Valet_Plan_to_ranks, &
     Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
@@ -245,31 +244,6 @@ module valet
       integer(c_size_t), intent(in) :: extents(*)
       integer(c_ptrdiff_t), intent(in) :: stride_bytes(*)
       character(kind=c_char), intent(in) :: label(*)
-    end function
-
-    integer(c_int) function Valet_Storage_in_tiles(storage, slots_per_tile, tile_stride_bytes) &
-        bind(C, name="Valet_Storage_in_tiles")
-      import :: c_int, c_int64_t, c_ptr, c_ptrdiff_t
-      type(c_ptr), value :: storage
-      integer(c_int64_t), value :: slots_per_tile
-      integer(c_ptrdiff_t), value :: tile_stride_bytes
-    end function
-
-    integer(c_int) function Valet_Storage_in_segments(storage, segments, starts, slots) &
-        bind(C, name="Valet_Storage_in_segments")
-      import :: c_int, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: storage
-      integer(c_size_t), value :: segments
-      type(c_ptr), intent(in) :: starts(*)
-      integer(c_int64_t), intent(in) :: slots(*)
-    end function
-
-    !> `rows`: a target that stays as long as the storage is used.
-    integer(c_int) function Valet_Storage_by_pointers(storage, rows) &
-        bind(C, name="Valet_Storage_by_pointers")
-      import :: c_int, c_ptr
-      type(c_ptr), value :: storage
-      type(c_ptr), intent(in) :: rows(*)
     end function
 
     integer(c_int) function refuse(storage, why) bind(C, name="Valet_Storage_refuse")

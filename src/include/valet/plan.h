@@ -95,6 +95,22 @@ VALET_EXPORT int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage
 VALET_EXPORT int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask,
                               int* ranks, uint64_t slots, uint64_t* changed,
                               uint64_t* changed_in_all);
+/** Puts the blocks of this rank in place into segments of its slots, such as arrivals into their
+ * levels or tiles: valet::group(). Local: no other rank takes part.
+ * @param storage        The blocks.
+ * @param count          Blocks in the first slots or, with a mask, slots.
+ * @param mask           One byte per slot, not 0 where there is a block; NULL without.
+ * @param segments       The segment of the block in each slot, from 0: `count` entries.
+ * @param segment_count  Number of segments.
+ * @param segment_slots  The slots of each segment, which follow one another.
+ * @param options        NULL for the defaults.
+ * @param blocks         Set to the blocks of each segment, which are in its first slots.
+ * @return VALET_SUCCESS; VALET_INVALID_ARGUMENT, VALET_INFEASIBLE (a segment with fewer slots than
+ *         blocks) and what Valet_Execute() returns: of this rank. */
+VALET_EXPORT int Valet_Group(const Valet_Storage* storage, uint64_t count, const uint8_t* mask,
+                             const uint32_t* segments, size_t segment_count,
+                             const uint64_t* segment_slots, const Valet_Options* options,
+                             uint64_t* blocks);
 /** Balance of Valet_Resize(): what the ranks get equal numbers of, see valet::ResizeBalance. */
 enum {
   VALET_BALANCE_COUNT = 0,    /**< blocks, the fewest of which move */

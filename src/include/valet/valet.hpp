@@ -10,6 +10,7 @@
 #include <valet/configuration.hpp>
 #include <valet/custom_storage.hpp>
 #include <valet/error.hpp>
+#include <valet/group.hpp>
 #include <valet/intersect.hpp>
 #include <valet/junction.hpp>
 #include <valet/log.hpp>

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
+#include <valet/group.hpp>
+
+#include <numeric>
+
+namespace valet {
+namespace {
+
+/// Where the blocks of each segment will be: count[k] slots from first[k] on.
+struct Segments {
+  std::vector<std::uint64_t> first;
+  std::vector<std::uint64_t> count;
+
+  Segments(const Occupied& occupied, std::span<const std::uint32_t> segments,
+           std::span<const std::uint64_t> slots)
+      : first(slots.size()), count(slots.size()) {
+    if (segments.size() != occupied.map_size())
+      refuse(ErrorCode::invalid_argument, "group() got ", segments.size(), " segments for ",
+             occupied.map_size(), occupied.is_masked() ? " slots" : " blocks",
+             "; give one for each");
+    std::exclusive_scan(slots.begin(), slots.end(), first.begin(), std::uint64_t{0});
+    for (std::uint64_t slot = 0; slot < segments.size(); ++slot) {
+      if (!holds_block(occupied, slot)) continue;
+      if (segments[slot] >= slots.size())
+        refuse(ErrorCode::invalid_argument, "the block in slot ", slot, " belongs to segment ",
+               segments[slot], ", but there are ", slots.size(), ", from 0 on");
+      ++count[segments[slot]];
+    }
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      if (count[k] > slots[k])
+        refuse(ErrorCode::infeasible, "segment ", k, " has ", slots[k], " slots for ", count[k],
+               " blocks; enlarge it, nothing has moved");
+  }
+
+  [[nodiscard]] static bool holds_block(const Occupied& occupied, std::uint64_t slot) {
+    return !occupied.is_masked() || occupied.mask()[slot] != 0;
+  }
+  /// Whether blocks of the segment will be there.
+  [[nodiscard]] bool includes(std::uint32_t segment, std::uint64_t slot) const {
+    return slot >= first[segment] && slot < first[segment] + count[segment];
+  }
+
+ private:
+  template <class... Parts>
+  [[noreturn]] static void refuse(ErrorCode code, const Parts&... parts) {
+    throw Error(code, joined(parts...));
+  }
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> group(const BlockStorage& storage, const Occupied& occupied,
+                                 std::span<const std::uint32_t> segments,
+                                 std::span<const std::uint64_t> segment_slots,
+                                 const Options& options) {
+  const Segments result(occupied, segments, segment_slots);
+  // Those that are in place keep their slots, the others fill what these leave.
+  std::vector<Address> addresses(segments.size());
+  std::vector<std::uint64_t> next = result.first;
+  const auto stays = [&](std::uint64_t slot) {
+    return slot < segments.size() && Segments::holds_block(occupied, slot) &&
+           result.includes(segments[slot], slot);
+  };
+  for (std::uint64_t slot = 0; slot < segments.size(); ++slot) {
+    if (!Segments::holds_block(occupied, slot)) continue;
+    std::uint64_t& place = next[segments[slot]];
+    if (stays(slot)) {
+      addresses[slot].slot = slot;
+      continue;
+    }
+    while (stays(place)) ++place;
+    addresses[slot].slot = place++;
+  }
+  migrate(MPI_COMM_SELF, storage, occupied, addresses, options);
+  return result.count;
+}
+
+}  // namespace valet
