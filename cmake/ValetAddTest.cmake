@@ -229,6 +229,27 @@ function(valet_set_test_properties test)
                ENVIRONMENT "${environment};${arg_ENVIRONMENT}")
 endfunction()
 
+# valet_add_program_test(<name> <ranks> <program> [<argument>...]): runs a program that judges itself, such as an
+# example, within 120 s. 0 ranks: without mpiexec. PRINTS <source> in place of arguments: it must also print what
+# the first comment of its source says (ValetCheckPrinted.cmake).
+function(valet_add_program_test name ranks program)
+  set(arg_TIMEOUT 120)
+  set(arg_ENVIRONMENT)
+  set(judge "")
+  if("${ARGV3}" STREQUAL "PRINTS")
+    set(judge "${CMAKE_COMMAND}" "-DSOURCE=${ARGV4}" -P "${VALET_TEST_SCRIPT_DIR}/ValetCheckPrinted.cmake" --)
+    set(ARGN "")
+  endif()
+  if(ranks EQUAL 0)
+    add_test(NAME ${name} COMMAND ${program} ${ARGN})
+    valet_set_test_properties(${name} PROCESSORS 1 LABELS serial example)
+  else()
+    add_test(NAME ${name} COMMAND ${judge} "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+                                  ${VALET_MPIEXEC_FLAGS} $<TARGET_FILE:${program}> ${ARGN})
+    valet_set_test_properties(${name} PROCESSORS 2 LABELS mpi example)
+  endif()
+endfunction()
+
 # valet_add_compile_failure_test(NAME <name> SOURCE <file> [LIBRARIES <target>...] MESSAGE <regex>)
 #
 # Passes if <file> does not compile with VALET_MUST_NOT_COMPILE defined and the compiler's output
