@@ -44,23 +44,12 @@ results=build/results/$name
 rm -rf "$results"
 mkdir -p "$results"
 
-ranks=$(nproc)
-# The memory limit of the AMR example is for two ranks.
-if ((ranks < 2)) || [[ "$name" == amr ]]; then
-  ranks=2
-fi
-# The memory limit and the picture of the species example are for four ranks.
-if [[ "$name" == species ]]; then
-  ranks=4
-fi
-# Two ranks start two more.
-if [[ "$name" == resize ]]; then
-  ranks=2
-fi
-# Four producers and three consumers.
-if [[ "$name" == block_cyclic ]]; then
-  ranks=7
-fi
+case "$name" in
+  amr | resize) ranks=2 ;;     # the memory limit of the mesh is for two; two ranks start two more
+  first | species) ranks=4 ;;  # what they print, and the memory limit and the picture, are for four
+  block_cyclic) ranks=7 ;;     # four producers and three consumers
+  *) ranks=$(($(nproc) < 2 ? 2 : $(nproc))) ;;
+esac
 # Ranks may have to share a core.
 mapfile -t options < <(cmake/mpi_options.sh mpirun root oversubscribe yield)
 launch=(env "${options[@]}" mpirun -n "$ranks")
@@ -75,7 +64,14 @@ if [[ -x "examples/$name/run.sh" ]]; then
   script=$PWD/examples/$name/run.sh
   (cd "$results" && VALET_BIN=${program%/*} "$script" "${launch[@]}")
 else
-  (cd "$results" && "${launch[@]}" "$program")
+  programs=("$program")
+  if [[ "$name" == first ]]; then
+    programs=("${program%/*}"/[01][0-9]_*)
+  fi
+  for program in "${programs[@]}"; do
+    echo "== ${program##*/}"
+    (cd "$results" && "${launch[@]}" "$program")
+  done
 fi
 
 if [[ ! -f "examples/plotting/$name.py" ]]; then

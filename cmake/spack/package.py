@@ -69,19 +69,19 @@ class Valet(CMakePackage):
             self.define("VALET_WARNINGS_AS_ERRORS", False),
         ]
 
-    def test_smallest_client(self):
-        """build the installed smallest client and run it on 2 ranks"""
-        source = join_path(self.prefix.share, "doc", "valet", "examples", "smallest")
+    def test_first_example(self):
+        """build the first of the installed examples and run it on 2 ranks"""
+        source = join_path(self.prefix.share, "doc", "valet", "examples", "first")
         cmake = Executable(self.spec["cmake"].prefix.bin.cmake)
         cmake(
-            "-G", "Ninja", "-S", source, "-B", "smallest",
+            "-G", "Ninja", "-S", source, "-B", "first",
             f"-DCMAKE_PREFIX_PATH={self.prefix}",
             f"-DMPI_CXX_COMPILER={self.spec['mpi'].mpicxx}",
         )
-        cmake("--build", "smallest")
+        cmake("--build", "first", "--target", "01_arrays")
         mpirun = Executable(self.spec["mpi"].prefix.bin.mpirun)
         # Containers run as root, which Open MPI refuses unless both are set.
         mpirun.add_default_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         mpirun.add_default_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-        output = mpirun("-n", "2", join_path("smallest", "smallest"), output=str.split, error=str.split)
-        assert f"Valet {self.version}: 2 ranks" in output
+        output = mpirun("-n", "2", join_path("first", "01_arrays"), output=str.split, error=str.split)
+        assert "200 particles are on their ranks" in output

@@ -3,8 +3,10 @@
 #include "geometry/intersection.hpp"
 #include <valet/intersect.hpp>
 #include <valet/redistribute.hpp>
+#include <valet/scalapack.hpp>
 #include <valet/valet.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -91,6 +93,41 @@ valet::ObjectLayout valet::c::to_object_layout(const Valet_Object_layout& layout
                 "the tiling of a Valet_Object_layout has a list of ranks; give NULL: rank r of the "
                 "grid is rank r of the communicator");
   return ObjectLayout::tiles(to_grid(*layout.tiling).layout, to_order(layout.numbering));
+}
+
+int Valet_Layout_from_descriptor(const int* descriptor, int grid_rows, int grid_columns,
+                                 int rank_order, Valet_Layout_lists* lists, Valet_Layout* layout) {
+  return guarded([&] {
+    require_pointer(descriptor, "the descriptor", "give its nine integers");
+    require_pointer(lists, "the place for the lists of the layout", "give its address");
+    require_pointer(layout, "the place for the layout", "give its address");
+    const valet::BlockCyclic cyclic = valet::layout::from_scalapack(
+        {descriptor, std::tuple_size_v<valet::layout::ScalapackDescriptor>}, grid_rows,
+        grid_columns, to_order(rank_order));
+    for (std::size_t d = 0; d < cyclic.dimensions(); ++d) {
+      const valet::layout::Dimension& dimension = cyclic.dimension(d);
+      lists->extents[d] = dimension.extent();
+      lists->block_sizes[d] = dimension.block_size();
+      lists->grid[d] = dimension.ranks();
+      lists->first_ranks[d] = dimension.first_rank();
+    }
+    *layout = {2,           lists->extents, lists->block_sizes,
+               lists->grid, rank_order,     lists->first_ranks,
+               nullptr};
+  });
+}
+
+int Valet_Layout_local_extents(const Valet_Layout* layout, int rank, int64_t* extents) {
+  return guarded([&] {
+    require_pointer(layout, "the layout", "give a Valet_Layout");
+    require_pointer(extents, "the place for the extents", "give an entry for each dimension");
+    const valet::BlockCyclic cyclic = to_grid(*layout).layout;
+    if (rank < 0 || rank >= cyclic.ranks())
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         valet::joined("rank ", rank, " is not one of 0 to ", cyclic.ranks() - 1,
+                                       " of the grid; others have no part of the array"));
+    std::ranges::copy(cyclic.local_extents(rank), extents);
+  });
 }
 
 int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from, const Valet_Layout* to,

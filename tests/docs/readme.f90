@@ -1,30 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
 ! The snippets of the guide in Fortran, word for word; reference_fortran_test.cpp runs them.
-subroutine move_particles(comm, x, slots, count, ranks) bind(C, name='fortran_moved_particles')
-  use, intrinsic :: iso_c_binding
-  use valet
-  implicit none
-  integer(c_int), value :: comm
-  integer(c_int64_t), value :: slots
-  real(c_double), intent(inout), target :: x(3, slots)
-  integer(c_int64_t), intent(inout) :: count
-  integer(c_int), intent(in) :: ranks(count)
-  type(c_ptr) :: storage, plan
-  integer(c_int) :: code
-
-  storage = Valet_Storage_create()
-  code = Valet_Storage_add_field(storage, c_loc(x), slots, 24_c_size_t, 24_c_ptrdiff_t, &
-    'x')
-  code = Valet_Plan_to_ranks(comm, storage, count, c_null_ptr, ranks, plan=plan)
-  if (code == VALET_SUCCESS) code = Valet_Execute(plan, storage)
-  if (code == VALET_SUCCESS) count = Valet_Plan_blocks_after(plan)
-
-  if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
-  call Valet_Plan_free(plan)
-  call Valet_Storage_free(storage)
-end subroutine
-
 subroutine move_lists(comm, values, value_count, lengths, most, count, ranks) &
     bind(C, name='fortran_moved_lists')
   use, intrinsic :: iso_c_binding

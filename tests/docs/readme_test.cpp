@@ -15,22 +15,6 @@ namespace {
 using valet::test::rank;
 using valet::test::size;
 
-TEST(Readme, MovesPatchesByAMap) {
-  constexpr std::size_t cells_per_patch = 4;
-  constexpr std::uint64_t slots = 10;
-  std::uint64_t count = 8;
-  std::vector<double> memory(slots * cells_per_patch, rank());
-  double* const cell_data = memory.data();
-  const std::vector<int> destination_rank(count, (rank() + 1) % size());
-
-  valet::BlockStorage cells{valet::field(cell_data, slots, cells_per_patch)};
-  valet::Report report = valet::migrate(MPI_COMM_WORLD, cells, count, destination_rank);
-  count = report.blocks_after;
-
-  EXPECT_EQ(count, 8);
-  EXPECT_EQ(cell_data[8 * cells_per_patch - 1], (rank() + size() - 1) % size());
-}
-
 TEST(Guide, MovesNodeArrays) {
   const MPI_Comm comm = MPI_COMM_WORLD;
   const std::uint64_t slots = 10;
@@ -52,27 +36,6 @@ TEST(Guide, MovesNodeArrays) {
     EXPECT_EQ(position[3 * k + 2], static_cast<double>(id[k]));
   std::sort(id.begin(), id.begin() + count);
   for (std::uint64_t k = 0; k < count; ++k) EXPECT_EQ(id[k], static_cast<std::int64_t>(k));
-}
-
-TEST(Readme, GrowsWhereThePlanNeedsMore) {
-  const MPI_Comm comm = MPI_COMM_WORLD;
-  const valet::Options options;
-  const std::uint64_t count = 3;
-  std::vector<int> id(count, rank());
-  std::vector<double> position(3 * count, rank());
-  const std::vector<int> ranks(count, 0);
-
-  valet::BlockStorage particles{valet::growing(position, 3), valet::growing(id, 1)};
-  valet::Plan plan = valet::plan_to_ranks(comm, particles, count, ranks, options);
-  valet::Report report = valet::execute(plan, particles);
-
-  EXPECT_EQ(report.blocks_after, rank() == 0 ? 3 * static_cast<std::uint64_t>(size()) : 0);
-  if (rank() == 0) {
-    EXPECT_EQ(position.size(), 9 * static_cast<std::size_t>(size()));
-    std::ranges::sort(id);
-    EXPECT_EQ(id.front(), 0);
-    EXPECT_EQ(id.back(), size() - 1);
-  }
 }
 
 TEST(Readme, ShowsWhatHappens) {

@@ -13,8 +13,6 @@ extern "C" {
 #endif
 
 /* valet_h.c */
-uint64_t moved_particles(MPI_Comm comm, double* position, uint64_t slots, uint64_t count,
-                         const int* ranks);
 uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, uint64_t count,
                      double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
                      const Valet_Address* addresses);
@@ -30,6 +28,7 @@ uint64_t grown_particles(MPI_Comm comm, double** position, uint64_t slots, uint6
 void redistributed(MPI_Comm comm, int size, int64_t n, double* entries, double* room, size_t bytes);
 int64_t shared_columns(const Valet_Layout* from, int rank, const Valet_Layout* to, int peer,
                        int64_t* column);
+void shaped(const int* descriptor, int rank, int64_t* local);
 void logged_run(MPI_Comm comm, const Valet_Storage* storage, uint64_t count, const int* ranks,
                 FILE* log_file);
 Valet_Storage* custom_storage(uint64_t slots, size_t block_bytes, Valet_Pack_fn* pack,

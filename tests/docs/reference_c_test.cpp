@@ -28,15 +28,6 @@ TEST(ReferenceInC, PushesParticlesWhileOthersTravel) {
   EXPECT_EQ(std::count(position.begin(), position.end(), steps), pushed);
 }
 
-TEST(ReferenceInC, MovesParticles) {
-  std::vector<double> position(3 * slots, rank());
-  const std::vector<int> ranks(slots, next());
-
-  EXPECT_EQ(moved_particles(MPI_COMM_WORLD, position.data(), slots, slots, ranks.data()), slots);
-
-  EXPECT_EQ(position, std::vector<double>(3 * slots, previous()));
-}
-
 TEST(ReferenceInC, SendsRepairsAndDeals) {
   const auto ranks_of = static_cast<std::size_t>(size());
   std::vector<double> buffer(ranks_of, rank());
@@ -124,6 +115,45 @@ TEST(ReferenceInC, MovesAMatrix) {
   EXPECT_EQ(sum_over_ranks(wrong), 0);
   room.resize(columns.size());
   EXPECT_EQ(room, columns);
+}
+
+TEST(ReferenceInC, TellsTheShapeOfAPart) {
+  std::array<int, 9> descriptor = {1, 0, 100, 90, 16, 8, 1, 2, 60};  // begins on rank 5
+  std::array<std::int64_t, 2> local{};
+  shaped(descriptor.data(), 5, local.data());
+  EXPECT_EQ(local, (std::array<std::int64_t, 2>{52, 32}));
+  shaped(descriptor.data(), 0, local.data());
+  EXPECT_EQ(local, (std::array<std::int64_t, 2>{48, 32}));
+  shaped(descriptor.data(), 1, local.data());
+  EXPECT_EQ(local, (std::array<std::int64_t, 2>{48, 26}));
+
+  Valet_Layout_lists lists;
+  Valet_Layout layout{};
+  const auto made = [&](Valet_Layout_lists* to, int order) {
+    return Valet_Layout_from_descriptor(descriptor.data(), 2, 3, order, to, &layout);
+  };
+  EXPECT_EQ(made(&lists, 7), VALET_INVALID_ARGUMENT);
+  EXPECT_STREQ(Valet_Error_message(),
+               "valet: unknown order 7; give VALET_ROW_MAJOR or VALET_COLUMN_MAJOR "
+               "[invalid_argument]");
+  EXPECT_EQ(made(nullptr, VALET_ROW_MAJOR), VALET_INVALID_ARGUMENT);
+  valet::test::expect_words(Valet_Error_message(), {"the lists of the layout", "null pointer"});
+  EXPECT_EQ(layout.dimensions, 0) << "unchanged";
+  EXPECT_EQ(made(&lists, VALET_COLUMN_MAJOR), VALET_SUCCESS);
+  EXPECT_EQ(layout.dimensions, 2);
+  EXPECT_EQ(layout.ranks, nullptr);
+  EXPECT_EQ(Valet_Layout_local_extents(&layout, 5, local.data()), VALET_SUCCESS);
+  EXPECT_EQ(local, (std::array<std::int64_t, 2>{52, 32}));  // the last rank in either order
+  EXPECT_EQ(Valet_Layout_local_extents(&layout, 1, local.data()), VALET_SUCCESS);
+  EXPECT_EQ(local, (std::array<std::int64_t, 2>{52, 32}));  // row 1 of column 0
+  EXPECT_EQ(Valet_Layout_local_extents(&layout, 6, local.data()), VALET_INVALID_ARGUMENT);
+  valet::test::expect_words(Valet_Error_message(),
+                            {"rank 6 is not one of 0 to 5 of the grid", "no part of the array"});
+  EXPECT_EQ(Valet_Layout_local_extents(nullptr, 0, local.data()), VALET_INVALID_ARGUMENT);
+  EXPECT_EQ(Valet_Layout_local_extents(&layout, 0, nullptr), VALET_INVALID_ARGUMENT);
+  descriptor[0] = 501;
+  EXPECT_EQ(made(&lists, VALET_ROW_MAJOR), VALET_INVALID_ARGUMENT);
+  valet::test::expect_words(Valet_Error_message(), {"DTYPE = 501", "is not 1"});
 }
 
 TEST(ReferenceInC, FindsWhatIsShared) {

@@ -6,8 +6,6 @@
 #include <valet/valet.h>
 
 extern "C" {
-void fortran_moved_particles(int comm, double* x, std::int64_t slots, std::int64_t* count,
-                             const int* ranks);
 void fortran_moved_lists(int comm, double* values, std::int64_t value_count, std::int64_t* lengths,
                          std::int64_t most, std::int64_t* count, const int* ranks);
 void fortran_moved_in_node_memory(int comm, std::int64_t slots, std::int64_t required,
@@ -40,15 +38,6 @@ constexpr int slots = 12;
 int comm() { return MPI_Comm_c2f(MPI_COMM_WORLD); }
 int next() { return (rank() + 1) % size(); }
 int previous() { return (rank() + size() - 1) % size(); }
-
-TEST(ReferenceInFortran, MovesParticles) {
-  std::vector<double> position(3 * slots, rank());
-  const std::vector<int> ranks(slots, next());
-  std::int64_t count = slots;
-  fortran_moved_particles(comm(), position.data(), slots, &count, ranks.data());
-  EXPECT_EQ(count, slots);
-  EXPECT_EQ(position, std::vector<double>(3 * slots, previous()));
-}
 
 TEST(ReferenceInFortran, MovesLists) {
   std::vector<double> values(3 * slots, rank());

@@ -6,20 +6,6 @@
 
 #include <stdlib.h>
 
-uint64_t moved_particles(MPI_Comm comm, double* position, uint64_t slots, uint64_t count,
-                         const int* ranks) {
-  Valet_Storage* storage = Valet_Storage_create();
-  Valet_Storage_add_field(storage, position, slots, 3 * sizeof(double), 3 * sizeof(double), "x");
-  Valet_Plan* plan = NULL;
-  if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, NULL, &plan) != VALET_SUCCESS)
-    fprintf(stderr, "%s\n", Valet_Error_message());
-  else if (Valet_Execute(plan, storage, NULL) == VALET_SUCCESS)
-    count = Valet_Plan_blocks_after(plan);
-  Valet_Plan_free(plan);
-  Valet_Storage_free(storage);
-  return count;
-}
-
 uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, uint64_t count,
                      double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
                      const Valet_Address* addresses) {
@@ -153,6 +139,17 @@ int64_t shared_columns(const Valet_Layout* from, int rank, const Valet_Layout* t
           column[local + f->local + k * all.local_stride + j] = position + j;
       }
   return found;
+}
+
+void shaped(const int* descriptor, int rank, int64_t* local) {
+  /* The layout of a matrix of ScaLAPACK's on 2 x 3 ranks, and the rows and columns that a rank has.
+   */
+  Valet_Layout_lists lists;
+  Valet_Layout layout;
+  if (Valet_Layout_from_descriptor(descriptor, 2, 3, VALET_ROW_MAJOR, &lists, &layout) !=
+          VALET_SUCCESS ||
+      Valet_Layout_local_extents(&layout, rank, local) != VALET_SUCCESS)
+    fprintf(stderr, "%s\n", Valet_Error_message());
 }
 
 static void to_log(int level, const char* message, void* file) {

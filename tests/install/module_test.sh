@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds and runs the smallest client with nothing but `module load valet`.
+# Builds and runs the first example with nothing but `module load valet`.
 set -eo pipefail # not -u: the shell code of modules reads variables that may be unset
 
 if [[ "$1" == -h || "$1" == --help || $# -ne 6 ]]; then
@@ -29,18 +29,18 @@ module list 2>&1 | grep -qF "valet/$version" || fail "valet/$version is not amon
 [[ "$PATH|$CMAKE_PREFIX_PATH|$MANPATH" == "$prefix/bin:"*"|$prefix"*"|$prefix/"*: ]] ||
   fail "PATH is $PATH, CMAKE_PREFIX_PATH is $CMAKE_PREFIX_PATH, MANPATH is $MANPATH"
 
-smallest=$prefix/$documents/examples/smallest
-"$CMAKE" -G "$GENERATOR" -S "$smallest" -B "$work/build" -DMPI_CXX_COMPILER="$MPICXX"
+first=$prefix/$documents/examples/first
+"$CMAKE" -G "$GENERATOR" -S "$first" -B "$work/build" -DMPI_CXX_COMPILER="$MPICXX"
 grep -F "Valet_DIR:PATH=$prefix/" "$work/build/CMakeCache.txt" || fail "CMake finds another Valet"
-"$CMAKE" --build "$work/build"
+"$CMAKE" --build "$work/build" --target 01_arrays
 
 # Without the paths to libraries that CMake leaves in a program.
 flags=()
 eval "flags=($(pkg-config --cflags --libs valet))" # it writes a space as the shell does
-"$MPICXX" -std=c++20 "$smallest/main.cpp" "${flags[@]}" -o "$work/client"
+"$MPICXX" -std=c++20 "$first/01_arrays.cpp" "${flags[@]}" -o "$work/client"
 read -ra launch <<<"$MPIEXEC"
-for program in "$work/build/smallest" "$work/client"; do
-  "${launch[@]}" "$program" | grep -F "Valet $version: 2 ranks" || fail "$program does not run"
+for program in "$work/build/01_arrays" "$work/client"; do
+  "${launch[@]}" "$program" | grep -F "200 particles are on their ranks" || fail "$program does not run"
 done
 
 if [[ "$TOOLS" == ON ]]; then

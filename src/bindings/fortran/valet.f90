@@ -165,6 +165,15 @@ module valet
     type(c_ptr) :: ranks = c_null_ptr
   end type
 
+  !> What the lists of a layout point to that Valet_Layout_from_descriptor() makes: a target, which
+  !! lives as long as the layout.
+  type, bind(C), public :: Valet_Layout_lists
+    integer(c_int64_t) :: extents(2)
+    integer(c_int64_t) :: block_sizes(2)
+    integer(c_int) :: grid(2)
+    integer(c_int) :: first_ranks(2)
+  end type
+
   !> This rank's part of a distributed array: `data` is its c_loc, with `bytes` bytes. `strides`, in
   !! elements, is c_loc of one integer(c_int64_t) per dimension, or c_null_ptr if they are
   !! contiguous.
@@ -192,6 +201,7 @@ module valet
     Valet_Plan_to_ranks, &
     Valet_Plan_to_slots, Valet_Plan_to_layout, Valet_Plan_free, Valet_Repair, &
     Valet_Resize, Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, Valet_Alltoallv_in_place, &
+    Valet_Layout_from_descriptor, Valet_Layout_local_extents, &
     Valet_Redistribute, Valet_Redistribute_in_place, Valet_Set_log_callback, Valet_Version, &
     Valet_Configuration_to_string, Valet_Configuration_to_json, Valet_Error_message, Valet_String
 
@@ -366,6 +376,26 @@ module valet
       integer(c_int), value :: any_order
       type(Valet_Options), optional :: options
       type(Valet_Report), intent(inout), optional :: report
+    end function
+
+    !> The layout of a dense array of ScaLAPACK's. `rank_order` is that of BLACS_GRIDINIT,
+    !! VALET_ROW_MAJOR by default there.
+    integer(c_int) function Valet_Layout_from_descriptor(descriptor, grid_rows, grid_columns, &
+        rank_order, lists, layout) bind(C, name="Valet_Layout_from_descriptor")
+      import :: c_int, Valet_Layout, Valet_Layout_lists
+      integer(c_int), intent(in) :: descriptor(9)
+      integer(c_int), value :: grid_rows, grid_columns, rank_order
+      type(Valet_Layout_lists), intent(inout), target :: lists
+      type(Valet_Layout), intent(inout) :: layout
+    end function
+
+    !> The shape of a rank's part.
+    integer(c_int) function Valet_Layout_local_extents(layout, rank, extents) &
+        bind(C, name="Valet_Layout_local_extents")
+      import :: c_int, c_int64_t, Valet_Layout
+      type(Valet_Layout) :: layout
+      integer(c_int), value :: rank
+      integer(c_int64_t), intent(inout) :: extents(*)
     end function
 
     !> Copies an array from one layout into an array with another. Ranks outside the grid of `from`

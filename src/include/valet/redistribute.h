@@ -47,6 +47,36 @@ typedef struct Valet_Array {
       strides; /**< elements from one index to the next per dimension; NULL: contiguous */
 } Valet_Array;
 
+/** What the lists of a layout of two dimensions point to: Valet_Layout_from_descriptor(). */
+typedef struct Valet_Layout_lists {
+  int64_t extents[2];     /**< Valet_Layout::extents */
+  int64_t block_sizes[2]; /**< Valet_Layout::block_sizes */
+  int grid[2];            /**< Valet_Layout::grid */
+  int first_ranks[2];     /**< Valet_Layout::first_ranks */
+} Valet_Layout_lists;
+
+/** The layout of a dense array of ScaLAPACK's: valet::layout::from_scalapack(). Local.
+ * @param descriptor    DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD.
+ * @param grid_rows     The process grid, from BLACS_GRIDINFO.
+ * @param grid_columns  The same.
+ * @param rank_order    How BLACS_GRIDINIT numbered the processes: VALET_ROW_MAJOR, which is its
+ *                      default, or VALET_COLUMN_MAJOR.
+ * @param lists         Receives the numbers; must live as long as the layout, which points to them.
+ * @param layout        Receives the layout, on ranks 0, 1, ... of a communicator. Arrays of
+ *                      ScaLAPACK are VALET_COLUMN_MAJOR; a leading dimension above the local rows
+ *                      is a stride of theirs.
+ * @return VALET_SUCCESS, or VALET_INVALID_ARGUMENT on this rank, which leaves both unchanged. */
+VALET_EXPORT int Valet_Layout_from_descriptor(const int* descriptor, int grid_rows,
+                                              int grid_columns, int rank_order,
+                                              Valet_Layout_lists* lists, Valet_Layout* layout);
+/** The shape of a rank's part, for each dimension what NUMROC tells:
+ * valet::BlockCyclic::local_extents(). Local.
+ * @param layout   A layout.
+ * @param rank     A rank of the grid, which is that of the communicator unless `ranks` are given.
+ * @param extents  Receives an entry for each dimension.
+ * @return VALET_SUCCESS, or VALET_INVALID_ARGUMENT on this rank. */
+VALET_EXPORT int Valet_Layout_local_extents(const Valet_Layout* layout, int rank, int64_t* extents);
+
 /** Copies an array from one layout into an array with another: valet::redistribute(). Collective.
  * @param communicator   An intracommunicator.
  * @param from           The layout of the source.

@@ -31,12 +31,15 @@
  *
  * @code{.c}
  * Valet_Storage* storage = Valet_Storage_create();
- * Valet_Storage_add_field(storage, position, slots, 3 * sizeof(double), 3 * sizeof(double), "x");
+ * Valet_Storage_add_field(storage, position, slots, sizeof position[0], sizeof position[0], "x");
+ * Valet_Storage_add_field(storage, id, slots, sizeof id[0], sizeof id[0], "id");
  * Valet_Plan* plan = NULL;
- * if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, NULL, &plan) != VALET_SUCCESS)
- *   fprintf(stderr, "%s\n", Valet_Error_message());
- * else if (Valet_Execute(plan, storage, NULL) == VALET_SUCCESS)
+ * if (Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, destination, NULL, &plan) ==
+ *         VALET_SUCCESS &&
+ *     Valet_Execute(plan, storage, NULL) == VALET_SUCCESS)
  *   count = Valet_Plan_blocks_after(plan);
+ * else
+ *   fprintf(stderr, "%s\n", Valet_Error_message());
  * Valet_Plan_free(plan);
  * Valet_Storage_free(storage);
  * @endcode
