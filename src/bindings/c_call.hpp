@@ -43,6 +43,10 @@ struct Valet_Plan {
   valet::Plan plan;
 };
 
+struct Valet_Execution {
+  valet::Execution execution;
+};
+
 struct Valet_Ragged_storage {
   std::vector<valet::RaggedField> fields;
   std::vector<valet::Field> columns;
@@ -93,6 +97,12 @@ auto agreed(MPI_Comm communicator, Convert&& convert,
 
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
 VALET_EXPORT void require_pointer(const void* pointer, const char* what, const char* remedy);
+
+/// @throws Error invalid_argument where an execution has no place. Local.
+inline void require_place(Valet_Execution** execution) {
+  require_pointer(execution, "the place for the execution",
+                  "give the address of a Valet_Execution*");
+}
 
 /// The destinations of `count` blocks. @throws Error invalid_argument where there are none. Local.
 template <class Destination>
@@ -209,6 +219,12 @@ ElementOptions to_element_options(const Options& chosen) {
   options.trace = chosen.trace;
   options.progress = chosen.progress;
   options.progress_bar = chosen.progress_bar;
+  return options;
+}
+/// Those of an all-to-all but for any_order.
+inline AlltoallOptions to_alltoall_options(const ChosenOptions& chosen) {
+  auto options = to_element_options<AlltoallOptions>(chosen.options);
+  options.method = chosen.alltoall_method;
   return options;
 }
 /// Adds to the agreement on arguments what must be the same on all ranks.

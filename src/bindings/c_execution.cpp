@@ -4,10 +4,6 @@
 
 #include <memory>
 
-struct Valet_Execution {
-  valet::Execution execution;
-};
-
 using namespace valet::c;
 
 namespace {
@@ -20,8 +16,7 @@ valet::Execution& execution_of(Valet_Execution* execution) {
 template <class Start>
 int start(Valet_Execution** execution, Start&& begin) {
   return guarded([&] {
-    require_pointer(execution, "the place for the execution",
-                    "give the address of a Valet_Execution*");
+    require_place(execution);
     *execution = new Valet_Execution{begin()};
   });
 }

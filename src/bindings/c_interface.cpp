@@ -273,9 +273,8 @@ int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_
       require_report(report);
       require_pointer(send_counts, "send_counts", "give an entry for each rank");
       ranks = static_cast<std::size_t>(size);
-      auto wishes = to_element_options<valet::AlltoallOptions>(given.options);
+      auto wishes = to_alltoall_options(given);
       wishes.any_order = any_order != 0;
-      wishes.method = given.alltoall_method;
       return wishes;
     });
     const std::span received(recv_counts, recv_counts == nullptr ? 0 : ranks);

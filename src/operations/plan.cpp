@@ -51,6 +51,21 @@ plan::State& begun(Plan& plan) {
   return state;
 }
 
+/// An execution of a plan.
+class PlanExecution final : public plan::Ongoing {
+ public:
+  PlanExecution(plan::State& state, std::shared_ptr<StorageBackend> storage)
+      : Ongoing(state.channel.rank()), state_(state), storage_(std::move(storage)) {}
+  bool progress() override { return flows::progress(state_); }
+  Report wait() override {
+    return state_.frame->end([this] { return flows::finish(state_); });
+  }
+
+ private:
+  plan::State& state_;
+  std::shared_ptr<StorageBackend> storage_;  ///< the memory of what moves
+};
+
 }  // namespace
 
 ObjectLayout ObjectLayout::tiles(const BlockCyclic& array, IndexOrder numbering) {
@@ -150,26 +165,25 @@ Execution start(Plan& plan, const BlockStorage& storage) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = begun(plan);
+  auto execution = std::make_unique<PlanExecution>(state, storage.shared_backend());
   state.frame->begin([&] { flows::begin(state, storage, {}); });
-  return plan::Access::execution(state, storage);
+  return plan::Access::execution(std::move(execution));
 }
 
 Execution start(Plan& plan) {
   mpi::require_mpi();
   plan::State& state = begun(plan);
+  auto execution = std::make_unique<PlanExecution>(state, state.bound);
   state.frame->begin([&] { flows::begin(state); });
-  return plan::Access::execution(state, BlockStorage(state.bound));
+  return plan::Access::execution(std::move(execution));
 }
 
-Execution::Execution(plan::State& state, const BlockStorage& storage)
-    : state_(&state), storage_(storage) {}
-
-Execution::Execution(Execution&& other) noexcept
-    : state_(std::exchange(other.state_, nullptr)), storage_(other.storage_) {}
+Execution::Execution(std::unique_ptr<plan::Ongoing> ongoing) : ongoing_(std::move(ongoing)) {}
+Execution::Execution(Execution&&) noexcept = default;
 
 Execution::~Execution() {
-  if (state_ == nullptr) return;
-  const int rank = state_->channel.rank();
+  if (!ongoing_) return;
+  const int rank = ongoing_->rank();
   try {
     wait();
   } catch (const std::exception& error) {
@@ -178,15 +192,15 @@ Execution::~Execution() {
   }
 }
 
-bool Execution::progress() { return state_ == nullptr || flows::progress(*state_); }
+bool Execution::progress() { return !ongoing_ || ongoing_->progress(); }
 
 Report Execution::wait() {
-  plan::State* const state = std::exchange(state_, nullptr);
-  if (state == nullptr)
+  const std::unique_ptr<plan::Ongoing> ongoing = std::move(ongoing_);
+  if (!ongoing)
     throw Error(ErrorCode::invalid_argument,
                 "this execution was waited for already, or moved from; start() another one");
   const detail::MemoryReserve reserve;
-  return state->frame->end([&] { return flows::finish(*state); });
+  return ongoing->wait();
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,

@@ -150,12 +150,21 @@ class PageMove {
   /// bound is what taking pages adds to that of the caller.
   /// @param make_pages  Called when all ranks have agreed that nothing is wrong.
   Report run(const std::function<void()>& make_pages) {
-    const BlockStorage pages = storage();
+    begin(make_pages);
+    return finish();
+  }
+  /// The same in two parts, between which progress() goes on as flows::progress() does.
+  void begin(const std::function<void()>& make_pages) {
+    pages_ = storage();
     std::span<std::byte> lent = state_.memory.scratch();
     if (!lent.empty())
-      lent = state_.memory.scratch_beside(pages.backend().contiguous_data(),
+      lent = state_.memory.scratch_beside(pages_->backend().contiguous_data(),
                                           flows::workspace_bytes(state_));
-    Report report = flows::move_flows(state_, pages, lent, make_pages);
+    flows::begin(state_, *pages_, lent, make_pages);
+  }
+  [[nodiscard]] bool progress() { return flows::progress(state_); }
+  Report finish() {
+    Report report = flows::finish(state_);
     report.extra_bytes_bound = state_.taking_bytes;
     const double start = mpi::now();
     if (origin_count_ > 0) {
@@ -163,7 +172,7 @@ class PageMove {
                                     "pages into order");
       storage::Origins origins{{origins_.data(), origins_.size()}, origin_count_};
       report.local_copies +=
-          storage::redistribute_locally(pages.backend(), origins, free_, state_.memory.scratch());
+          storage::redistribute_locally(pages_->backend(), origins, free_, state_.memory.scratch());
     }
     report.local_seconds += mpi::now() - start;
     return report;
@@ -287,7 +296,8 @@ class PageMove {
                     " pages; raise the smallest budget_bytes of all ranks, then pages are larger");
   }
 
-  std::unique_ptr<plan::State> plan_;  ///< first: its ledger counts all below
+  std::optional<BlockStorage> pages_;  ///< while they move; before the plan, which refers to it
+  std::unique_ptr<plan::State> plan_;  ///< its ledger counts all below
   plan::State& state_;
   std::byte* data_ = nullptr;
   std::uint64_t page_bytes_ = 1, slots_ = 0;

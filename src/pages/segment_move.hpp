@@ -77,21 +77,28 @@ class SegmentMove : public PageMove {
   /// @param fragments  PageSegments::fragment_bytes() of what leaves, or more.
   /// @param append     Appends all runs to the segments, from the first byte to the last.
   Report run(std::span<std::byte> fragments, const std::function<void()>& append) {
+    begin(fragments, append);
+    return finish();
+  }
+  /// The same in two parts, as PageMove's.
+  void begin(std::span<std::byte> fragments, const std::function<void()>& append) {
     const double start = mpi::now();
-    double made = start;
-    Report report = PageMove::run([&] {
+    PageMove::begin([&] {
       const observe::TraceSpan span(state().observer.trace, observe::TraceKind::copy, "into pages");
       outgoing_.start(data_, fragments);
       append();
-      made = mpi::now();
+      made_seconds_ = mpi::now() - start;
     });
+  }
+  Report finish() {
+    Report report = PageMove::finish();
     const double moved = mpi::now();
     {
       const observe::TraceSpan span(state().observer.trace, observe::TraceKind::phase, "fragments");
       exchange_fragments(report.blocks_after);
     }
     report.exchange_seconds += mpi::now() - moved;
-    report.local_seconds += made - start;
+    report.local_seconds += made_seconds_;
     return report;
   }
 
@@ -125,6 +132,7 @@ class SegmentMove : public PageMove {
   PageSegments outgoing_;
   Vector<Segment> incoming_;  ///< ascending by rank, the own one among them
   PageOrder order_ = PageOrder::slots;
+  double made_seconds_ = 0;  ///< until all is in pages
 };
 
 }  // namespace valet::pages

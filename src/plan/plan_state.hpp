@@ -125,12 +125,29 @@ struct State {
   const ReleasedSlots* released = nullptr;  ///< told of them where this rank ends without blocks
 };
 
+/// What is behind an execution.
+class Ongoing {
+ public:
+  explicit Ongoing(int rank) : rank_(rank) {}
+  Ongoing(const Ongoing&) = delete;
+  Ongoing& operator=(const Ongoing&) = delete;
+  virtual ~Ongoing() = default;
+
+  /// As Execution::progress() and wait().
+  virtual bool progress() = 0;
+  virtual Report wait() = 0;
+  [[nodiscard]] int rank() const { return rank_; }
+
+ private:
+  int rank_;
+};
+
 /// What is behind a plan, for the operations.
 struct Access {
   [[nodiscard]] static State& state_of(Plan& plan) { return *plan.state_; }
   [[nodiscard]] static Plan make(std::unique_ptr<State> state) { return Plan(std::move(state)); }
-  [[nodiscard]] static Execution execution(State& state, const BlockStorage& storage) {
-    return {state, storage};
+  [[nodiscard]] static Execution execution(std::unique_ptr<Ongoing> ongoing) {
+    return Execution(std::move(ongoing));
   }
 };
 

@@ -68,8 +68,13 @@ TEST(P4estCounts, AreThoseOfCountingEveryQuadrant) {
       EXPECT_EQ(fixed.sent, sent);
       EXPECT_EQ(fixed.received, received);
       EXPECT_FALSE(
-          p4est::detail::count_custom(transfer, src_sizes.data(), dest_sizes.data(), custom.of));
+          p4est::detail::count_items(transfer, {}, src_sizes.data(), dest_sizes.data(), custom.of));
       EXPECT_EQ(custom.sent, bytes_sent);
+      Found items(ranks, static_cast<int>(r));
+      EXPECT_FALSE(p4est::detail::count_items(transfer, {8, "items", "counts"}, src_sizes.data(),
+                                              dest_sizes.data(), items.of));
+      EXPECT_EQ(items.sent, bytes_sent);
+      EXPECT_EQ(items.received, bytes_received);
       EXPECT_EQ(custom.received, bytes_received);
       EXPECT_EQ(fixed.print, custom.print);
     }
@@ -80,8 +85,14 @@ TEST(P4estCounts, OfNoBytesAreNone) {
   const Offsets src{0, 5, 9}, dest{0, 2, 9};
   Found found(2, 0);
   EXPECT_FALSE(p4est::detail::count_fixed({{dest.data(), src.data()}, 0}, 0, found.of));
-  EXPECT_EQ(found.sent, (Counts{0, 0}));
-  EXPECT_EQ(found.received, (Counts{0, 0}));
+  const std::vector<int> counts(9, 3);
+  Found items(2, 0);
+  EXPECT_FALSE(p4est::detail::count_items({{dest.data(), src.data()}, 0}, {0}, counts.data(),
+                                          counts.data(), items.of));
+  for (const Found& each : {std::ref(found), std::ref(items)}) {
+    EXPECT_EQ(each.sent, (Counts{0, 0}));
+    EXPECT_EQ(each.received, (Counts{0, 0}));
+  }
 }
 
 // Offsets of 2^62 quadrants are no mistake of their own; what they would take is no number.
@@ -95,8 +106,8 @@ TEST(P4estCounts, OfMoreThanAnyMemoryAreRefusedAndDoNotOverflow) {
   const Offsets three{0, 3};
   const std::vector<std::uint64_t> sizes{~std::uint64_t{0}, ~std::uint64_t{0}, 5};
   Found custom(1, 0);
-  const auto too_large = p4est::detail::count_custom({{three.data(), three.data()}, 1 << 20},
-                                                     sizes.data(), sizes.data(), custom.of);
+  const auto too_large = p4est::detail::count_items({{three.data(), three.data()}, 1 << 20}, {},
+                                                    sizes.data(), sizes.data(), custom.of);
   ASSERT_TRUE(too_large);
   EXPECT_EQ(too_large->code, ErrorCode::infeasible);
 }

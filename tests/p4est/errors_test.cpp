@@ -22,6 +22,22 @@ struct Call {
                            no_data ? nullptr : data.data(), capacity_bytes,
                            no_sizes ? nullptr : src_sizes.data(), dest_sizes.data(), options);
   }
+  /// The sizes in items of 4 bytes.
+  void run_items() {
+    std::vector<int> src_counts = src_sizes, dest_counts = dest_sizes;
+    for (auto* const counts : {&src_counts, &dest_counts})
+      for (int& count : *counts) count = count > 0 ? count / 4 : count;
+    p4est::transfer_items(no_dest ? nullptr : dest.data(), src.data(), MPI_COMM_WORLD,
+                          no_data ? nullptr : data.data(), capacity_bytes,
+                          no_sizes ? nullptr : src_counts.data(), dest_counts.data(), item_bytes,
+                          options);
+  }
+  void run_in_parts() {
+    p4est::transfer_fixed_begin(no_dest ? nullptr : dest.data(), src.data(), MPI_COMM_WORLD,
+                                no_data ? nullptr : data.data(), capacity_bytes, bytes_each,
+                                options)
+        .wait();
+  }
 
   static Offsets all_to_odd() {
     Offsets gfq(static_cast<std::size_t>(size()) + 1, 0);
@@ -34,7 +50,7 @@ struct Call {
   std::vector<int> dest_sizes = std::vector<int>(own_count(dest.data()), 8);
   Bytes data = Bytes(quadrants * 8, std::byte{42});
   std::size_t capacity_bytes = data.size();
-  std::size_t bytes_each = 8;
+  std::size_t bytes_each = 8, item_bytes = 4;
   AlltoallOptions options;
   bool no_dest = false, no_data = false, no_sizes = false;
 };
@@ -57,11 +73,13 @@ void expect_refused(Call& call, Run&& run, ErrorCode code, const std::vector<std
 
 void run_fixed(Call& call) { call.run_fixed(); }
 void run_custom(Call& call) { call.run_custom(); }
+void run_items(Call& call) { call.run_items(); }
+void run_in_parts(Call& call) { call.run_in_parts(); }
 
-/// The same for both transfers: `spoil` makes the mistake on the odd rank.
+/// The same for all transfers: `spoil` makes the mistake on the odd rank.
 template <class Spoil>
-void expect_both_refused(Spoil&& spoil, ErrorCode code, const std::vector<std::string>& words) {
-  for (const auto run : {run_fixed, run_custom}) {
+void expect_all_refused(Spoil&& spoil, ErrorCode code, const std::vector<std::string>& words) {
+  for (const auto run : {run_fixed, run_custom, run_items, run_in_parts}) {
     Call call;
     if (is_odd()) spoil(call);
     expect_refused(call, run, code, words);
@@ -69,24 +87,24 @@ void expect_both_refused(Spoil&& spoil, ErrorCode code, const std::vector<std::s
 }
 
 TEST(P4estErrors, OffsetsThatDoNotBeginWithZero) {
-  expect_both_refused([](Call& call) { call.src[0] = 2; }, ErrorCode::invalid_argument,
-                      {odd_name(), "src_gfq[0] is 2", "begin with 0", "global_first_quadrant"});
+  expect_all_refused([](Call& call) { call.src[0] = 2; }, ErrorCode::invalid_argument,
+                     {odd_name(), "src_gfq[0] is 2", "begin with 0", "global_first_quadrant"});
 }
 
 TEST(P4estErrors, OffsetsThatDescend) {
   const std::string last = std::to_string(size());
-  expect_both_refused([](Call& call) { call.dest.back() = -1; }, ErrorCode::invalid_argument,
-                      {odd_name(), "dest_gfq[" + last + "] is -1", "less than the 0"});
+  expect_all_refused([](Call& call) { call.dest.back() = -1; }, ErrorCode::invalid_argument,
+                     {odd_name(), "dest_gfq[" + last + "] is -1", "less than the 0"});
 }
 
 TEST(P4estErrors, ForestsOfDifferentSizes) {
-  expect_both_refused([](Call& call) { call.dest.back() = 61; }, ErrorCode::invalid_argument,
-                      {odd_name(), "dest_gfq has 61 quadrants, but src_gfq has 60", "refined"});
+  expect_all_refused([](Call& call) { call.dest.back() = 61; }, ErrorCode::invalid_argument,
+                     {odd_name(), "dest_gfq has 61 quadrants, but src_gfq has 60", "refined"});
 }
 
 TEST(P4estErrors, NoOffsets) {
-  expect_both_refused([](Call& call) { call.no_dest = true; }, ErrorCode::invalid_argument,
-                      {odd_name(), "dest_gfq is a null pointer", "global_first_quadrant"});
+  expect_all_refused([](Call& call) { call.no_dest = true; }, ErrorCode::invalid_argument,
+                     {odd_name(), "dest_gfq is a null pointer", "global_first_quadrant"});
 }
 
 TEST(P4estErrors, OffsetsThatDifferBetweenRanks) {
@@ -99,14 +117,14 @@ TEST(P4estErrors, OffsetsThatDifferBetweenRanks) {
 }
 
 TEST(P4estErrors, CapacityTooSmallForWhatComes) {
-  expect_both_refused(
+  expect_all_refused(
       [](Call& call) { call.capacity_bytes = 479; }, ErrorCode::infeasible,
       {odd_name(), "60 quadrants", "take 480 bytes", "capacity_bytes is 479", "at least 480"});
 }
 
 TEST(P4estErrors, CapacityTooSmallForWhatIsThere) {
   const std::size_t before = own_count(even_offsets(quadrants).data()) * 8;
-  for (const auto run : {run_fixed, run_custom}) {
+  for (const auto run : {run_fixed, run_custom, run_items, run_in_parts}) {
     Call call;
     // Nothing comes to rank 0, but on one rank, where what comes is what is there.
     if (rank() == 0) call.capacity_bytes = before - 1;
@@ -116,8 +134,8 @@ TEST(P4estErrors, CapacityTooSmallForWhatIsThere) {
 }
 
 TEST(P4estErrors, NoData) {
-  expect_both_refused([](Call& call) { call.no_data = true; }, ErrorCode::inaccessible_memory,
-                      {odd_name(), "null pointer for 480 bytes"});
+  expect_all_refused([](Call& call) { call.no_data = true; }, ErrorCode::inaccessible_memory,
+                     {odd_name(), "null pointer for 480 bytes"});
 }
 
 TEST(P4estErrors, BytesThatDiffer) {
@@ -145,8 +163,8 @@ TEST(P4estErrors, BytesThatNoMemoryHolds) {
 }
 
 TEST(P4estErrors, AnyOrder) {
-  expect_both_refused([](Call& call) { call.options.any_order = true; },
-                      ErrorCode::invalid_argument, {odd_name(), "any_order", "leave it off"});
+  expect_all_refused([](Call& call) { call.options.any_order = true; }, ErrorCode::invalid_argument,
+                     {odd_name(), "any_order", "leave it off"});
 }
 
 TEST(P4estErrors, NegativeSizes) {
@@ -188,6 +206,31 @@ TEST(P4estErrors, SizesThatDoNotMatchInOffsetsThatDiffer) {
   }
   expect_refused(call, run_custom, ErrorCode::invalid_argument,
                  {"which are none, add up to 0", "the same offsets on all ranks"});
+}
+
+TEST(P4estErrors, CountsOfItems) {
+  Call negative;
+  if (is_odd()) negative.src_sizes[0] = -4;
+  expect_refused(negative, run_items, ErrorCode::invalid_argument,
+                 {odd_name(), "src_counts[0] is -4", "counts are zero or more"});
+  Call none;
+  if (is_odd()) none.no_sizes = true;
+  expect_refused(none, run_items, ErrorCode::inaccessible_memory,
+                 {odd_name(), "src_counts is a null pointer for its", "quadrants before"});
+  Call other;
+  if (is_odd()) other.dest_sizes[59] = 12;
+  expect_refused(other, run_items, ErrorCode::invalid_argument,
+                 {odd_name(), "rank " + std::to_string(size() - 1) + " has ",
+                  " items for it by src_counts, but dest_counts[", " add up to ",
+                  "move the counts with transfer_fixed first"});
+}
+
+TEST(P4estErrors, ItemsThatDiffer) {
+  if (size() == 1) return;
+  Call call;
+  if (is_odd()) call.item_bytes = 2;
+  expect_refused(call, run_items, ErrorCode::block_size_mismatch,
+                 {"item_bytes differs: 2 on rank ", ", 4 on "});
 }
 
 TEST(P4estErrors, NullCommunicator) {

@@ -56,6 +56,19 @@ TEST(P4estMemory, OfOneSizeIsWithinThePromise) {
                  });
 }
 
+TEST(P4estMemory, InTwoPartsIsWithinThePromise) {
+  const Offsets src = even_offsets(quadrants), dest = shifted_offsets(quadrants);
+  expect_promise(data_of(src.data(), 120), data_of(dest.data(), 120),
+                 [&](MPI_Comm communicator, Bytes& data, const AlltoallOptions& options) {
+                   Execution execution =
+                       p4est::transfer_fixed_begin(dest.data(), src.data(), communicator,
+                                                   data.data(), data.size(), 120, options);
+                   while (!execution.progress()) {
+                   }
+                   return execution.wait();
+                 });
+}
+
 TEST(P4estMemory, OfManySizesIsWithinThePromise) {
   const Offsets src = even_offsets(quadrants), dest = shifted_offsets(quadrants);
   const std::vector<int> src_sizes = sizes_of<int>(src.data());

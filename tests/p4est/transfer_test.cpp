@@ -169,6 +169,12 @@ Report transferred(Bytes& data, AlltoallOptions options, Call&& transfer) {
   return report;
 }
 
+/// Ends a transfer after some looks at it.
+Report ended(Execution execution, std::mt19937_64& random) {
+  for (auto looks = random() % 20; looks > 0; --looks) execution.progress();
+  return execution.wait();
+}
+
 /// Forests, and for each of them `rounds` partitions.
 constexpr std::uint64_t forests = 40;
 constexpr int rounds = 4;
@@ -189,8 +195,14 @@ TYPED_TEST(Transfer, OfOneSizeLeavesWhatP4estBrings) {
       TypeParam::transfer_fixed(dest, src.data(), MPI_COMM_WORLD, 7, expected.data(), data.data(),
                                 bytes_each);
       data.resize(std::max(data.size(), expected.size()));
+      const bool in_parts = random() % 2 == 0;
       const Report report =
           transferred(data, random_options(random), [&](const AlltoallOptions& options) {
+            if (in_parts)
+              return ended(
+                  p4est::transfer_fixed_begin(dest, src.data(), MPI_COMM_WORLD, data.data(),
+                                              data.size(), bytes_each, options),
+                  random);
             return p4est::transfer_fixed(dest, src.data(), MPI_COMM_WORLD, data.data(), data.size(),
                                          bytes_each, options);
           });
@@ -224,8 +236,14 @@ TYPED_TEST(Transfer, OfManySizesLeavesWhatP4estBrings) {
       TypeParam::transfer_custom(dest, src.data(), MPI_COMM_WORLD, 7, expected.data(),
                                  new_sizes.data(), data.data(), sizes.data());
       data.resize(std::max(data.size(), expected.size()));
+      const bool in_parts = random() % 2 == 0;
       const Report report =
           transferred(data, random_options(random), [&](const AlltoallOptions& options) {
+            if (in_parts)
+              return ended(p4est::transfer_custom_begin(dest, src.data(), MPI_COMM_WORLD,
+                                                        data.data(), data.size(), sizes.data(),
+                                                        new_sizes.data(), options),
+                           random);
             return p4est::transfer_custom(dest, src.data(), MPI_COMM_WORLD, data.data(),
                                           data.size(), sizes.data(), new_sizes.data(), options);
           });
@@ -235,6 +253,52 @@ TYPED_TEST(Transfer, OfManySizesLeavesWhatP4estBrings) {
       sizes = new_sizes;
     }
     EXPECT_TRUE(all_ranks(data == custom_data_of(forest->global_first_quadrant)));
+  }
+}
+
+/// p4est before 2.3 has no p4est_transfer_items: an item is so many bytes for its _custom.
+TYPED_TEST(Transfer, OfItemsLeavesWhatP4estBrings) {
+  for (std::uint64_t k = 0; k < cases_wanted(forests) && all_ranks(!this->HasFailure()); ++k) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(k)));
+    std::mt19937_64 random(seed() + k);
+    std::uint64_t salt = random();
+    const auto forest = this->random_forest(random, salt);
+    const std::size_t item_bytes = std::array<std::size_t, 5>{0, 1, 3, 8, 100}[random() % 5];
+    const auto counts_of = [](const p4est_gloidx_t* gfq) {
+      std::vector<int> counts = sizes_of<int>(gfq);
+      for (int& count : counts) count = count % 23;
+      return counts;
+    };
+    const auto bytes_of = [&](std::vector<int> counts) {
+      for (int& count : counts) count *= static_cast<int>(item_bytes);
+      return counts;
+    };
+    const auto sum = [](const std::vector<int>& numbers) {
+      return static_cast<std::size_t>(std::accumulate(numbers.begin(), numbers.end(), 0));
+    };
+    const Offsets src = this->repartition(*forest, random, salt);
+    const std::int64_t* const dest = forest->global_first_quadrant;
+    const std::vector<int> counts = counts_of(src.data()), new_counts = counts_of(dest);
+    Bytes data;
+    append_data(data, src[static_cast<std::size_t>(rank())], sum(bytes_of(counts)));
+    Bytes expected(sum(bytes_of(new_counts)));
+    TypeParam::transfer_custom(dest, src.data(), MPI_COMM_WORLD, 7, expected.data(),
+                               bytes_of(new_counts).data(), data.data(), bytes_of(counts).data());
+    data.resize(std::max(data.size(), expected.size()));
+    const bool in_parts = random() % 2 == 0;
+    const Report report =
+        transferred(data, random_options(random), [&](const AlltoallOptions& options) {
+          if (in_parts)
+            return ended(p4est::transfer_items_begin(dest, src.data(), MPI_COMM_WORLD, data.data(),
+                                                     data.size(), counts.data(), new_counts.data(),
+                                                     item_bytes, options),
+                         random);
+          return p4est::transfer_items(dest, src.data(), MPI_COMM_WORLD, data.data(), data.size(),
+                                       counts.data(), new_counts.data(), item_bytes, options);
+        });
+    data.resize(expected.size());
+    EXPECT_TRUE(all_ranks(data == expected)) << report.method;
+    EXPECT_TRUE(all_ranks(report.blocks_after == (item_bytes == 0 ? 0 : sum(new_counts))));
   }
 }
 

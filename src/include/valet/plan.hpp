@@ -21,6 +21,7 @@ namespace valet {
 /// @cond
 namespace plan {
 struct State;
+class Ongoing;
 struct Access;
 }  // namespace plan
 /// @endcond
@@ -210,8 +211,8 @@ VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
 /// @throws Error invalid_argument on this rank for a plan that is not bound; mpi_failure.
 VALET_EXPORT Report execute(Plan& plan);
 
-/// An execution under way, from start() to wait(). The plan must outlive it. Move-only; the
-/// destructor waits, and logs what wait() would throw.
+/// An execution under way, from start() to wait(). A plan must outlive its executions. Move-only;
+/// the destructor waits, and logs what wait() would throw.
 class VALET_EXPORT Execution {
  public:
   /// Moves an execution; the source can only be destroyed afterwards.
@@ -232,10 +233,9 @@ class VALET_EXPORT Execution {
 
  private:
   friend struct plan::Access;
-  Execution(plan::State& state, const BlockStorage& storage);
+  explicit Execution(std::unique_ptr<plan::Ongoing> ongoing);
 
-  plan::State* state_;
-  BlockStorage storage_;  ///< the memory of what moves
+  std::unique_ptr<plan::Ongoing> ongoing_;  ///< null after wait()
 };
 
 /// Begins to execute a plan, so that the application can compute while blocks travel. Collective

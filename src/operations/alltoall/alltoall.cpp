@@ -58,12 +58,13 @@ struct Counts {
 };
 
 /// An all-to-all on one rank.
-class Alltoall {
+class Alltoall final : public plan::Ongoing {
  public:
-  /// @param known  Where an adapter gives the counts; or null.
+  /// @param known  Where an adapter gives the counts, until begin() returns; or null.
   Alltoall(const std::shared_ptr<call::Frame>& frame, const AlltoallBuffer& buffer,
            const detail::KnownCounts* known, const AlltoallOptions& options)
-      : frame_(*frame),
+      : Ongoing(frame->channel.rank()),
+        frame_(frame),
         channel_(frame->channel),
         buffer_(buffer),
         known_(known),
@@ -79,21 +80,50 @@ class Alltoall {
 
   /// Counts, agreement, then what moves. Collective.
   Report run(const Counts& counts) {
+    begin(counts);
+    return finish();
+  }
+  /// The same in two parts, with progress() between them: all but waiting for data, in pages.
+  void begin(const Counts& counts) {
     const double start = mpi::now();
     const std::optional<Diagnostic> wrong = count_elements(counts);
-    const AgreedSizes all = agree(wrong);
-    const std::uint64_t before = sum(sent_), after = sum(received_), ranks = sent_.size();
-    Report report = move(all, start);
-    report.local_seconds += mpi::now() - start - report.seconds();
-    report.blocks_before = before;
-    report.blocks_after = after;
-    report.budget_bytes = budget_;
-    report.extra_bytes_bound +=
-        detail::promised_bytes(budget_, report.neighbours, ranks, frame_.traces());
-    return report;
+    all_ = agree(wrong);
+    report_.blocks_before = sum(sent_);
+    report_.blocks_after = sum(received_);
+    prepare(start);
+    busy_seconds_ = mpi::now() - start;
+  }
+  /// Where everything leaves at once: sends it.
+  void send() {
+    if (at_once_) at_once_->start((*all_)->expects);
+  }
+  bool progress() override {
+    const double start = mpi::now();
+    const bool is_done = pages_ ? pages_->move.progress() : !at_once_ || at_once_->progress();
+    busy_seconds_ += mpi::now() - start;
+    return is_done;
+  }
+  Report wait() override {
+    return frame_->end([this] { return finish(); });
   }
 
  private:
+  Report finish() {
+    const double start = mpi::now();
+    Report report = pages_     ? finish_pages()
+                    : at_once_ ? at_once_->run((*all_)->expects)
+                               : swaps_->run();
+    report.plan_seconds = report_.plan_seconds;
+    report.local_seconds += busy_seconds_ + mpi::now() - start - report.seconds();
+    report.reason = report_.reason;
+    report.neighbours = report_.neighbours;
+    report.blocks_before = report_.blocks_before;
+    report.blocks_after = report_.blocks_after;
+    report.budget_bytes = budget_;
+    report.extra_bytes_bound += detail::promised_bytes(
+        budget_, report.neighbours, static_cast<std::uint64_t>(channel_.size()), frame_->traces());
+    return report;
+  }
   [[nodiscard]] std::uint64_t needed(std::uint64_t page_bytes) const {
     return page_overhead_bytes(limits_, page_bytes) + page_bytes;
   }
@@ -111,7 +141,7 @@ class Alltoall {
       wrong = operations::check_counts("send_counts", counts.send, sent_.size(), buffer_);
     if (!wrong && known_ == nullptr) std::ranges::copy(counts.send, sent_.begin());
     if (known_ == nullptr || known_->mismatch) {
-      Array<std::uint64_t> told(frame_.ledger, known_ != nullptr ? sent_.size() : 0);
+      Array<std::uint64_t> told(frame_->ledger, known_ != nullptr ? sent_.size() : 0);
       const std::span<std::uint64_t> theirs = known_ != nullptr ? told : received_;
       if (wrong) std::ranges::fill(sent_, unknown);
       mpi::exchange_all(channel_, sent_, theirs);
@@ -163,7 +193,7 @@ class Alltoall {
     const bool suits =
         needed_at_once_ <= budget_ && (must || needed_at_once_ <= schedule::most_bytes_at_once);
     if (suits) {
-      frame_.memory->take_scratch(static_cast<std::size_t>(needed_at_once_));
+      frame_->memory->take_scratch(static_cast<std::size_t>(needed_at_once_));
       mine_.expects = at_once_.emplace(*state_, buffer_, sent_, received_).expect();
     }
     return suits;
@@ -178,7 +208,7 @@ class Alltoall {
                      .code = ErrorCode::block_size_mismatch},
                     known_ != nullptr ? known_->element_bytes : buffer_.element_bytes);
     plan::agree_on_options(agreement, options_);
-    frame_.join(agreement);
+    frame_->join(agreement);
     const AgreedSizes all = agree_on(channel_, agreement, mine_, wrong);
     if (options_.method == AlltoallMethod::direct && !all->at_once) require_at_once();
     return all;
@@ -230,7 +260,7 @@ class Alltoall {
     const AlltoallMethod wish = options_.method;
     const bool may_use_pages = wish == AlltoallMethod::automatic || wish == AlltoallMethod::stream;
     if (may_use_pages && pages_fit(all)) return std::nullopt;
-    frame_.memory->free_unused();  // swaps have the whole budget
+    frame_->memory->free_unused();  // swaps have the whole budget
     return swaps_.emplace(*state_, buffer_, sent_, sum(received_), budget_, all->swaps)
         .choose(wish, [&] { return enough_for_pages(all->page); });
   }
@@ -243,78 +273,75 @@ class Alltoall {
     return neighbours;
   }
 
-  /// Moves everything by the method that suits all ranks. Collective.
+  /// Begins to move everything by the method that suits all ranks. Collective.
   /// @param start  When the call began.
-  Report move(const AgreedSizes& all, double start) {
+  void prepare(double start) {
+    const AgreedSizes& all = *all_;
     state_->blocks.block_bytes = static_cast<std::size_t>(all->page);
     std::optional<AlltoallMethod> method = AlltoallMethod::direct;
     if (!all->at_once) {
       at_once_.reset();
       method = choose_swaps(all);
     }
-    frame_.caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer_.element_bytes,
-                      budget_};
+    frame_->caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer_.element_bytes,
+                       budget_};
     const double planned = mpi::now();
-    if (method) frame_.align();
-    if (observe::Trace* const trace = frame_.observer->trace)
+    if (method) frame_->align();
+    if (observe::Trace* const trace = frame_->observer->trace)
       trace->span(observe::TraceKind::stage, "plan", start, planned);
     // Swaps may have to do with any rank.
-    const std::uint64_t neighbours =
-        method && !all->at_once ? sent_.size() - 1 : count_neighbours();
-    Report report;
-    if (!method)
-      report = move_pages(all->page, all->takes);
-    else if (all->at_once)
-      report = at_once_->run(all->expects);
-    else
-      report = swaps_->run();
-    report.plan_seconds = planned - start;
+    report_.neighbours = method && !all->at_once ? sent_.size() - 1 : count_neighbours();
+    report_.plan_seconds = planned - start;
     if (options_.method == AlltoallMethod::automatic)
-      report.reason = all->at_once ? "the budgets hold all that leaves"
-                      : method     ? "pages do not fit the budget of some rank"
-                                   : "pages fit the budgets";
-    report.neighbours = neighbours;
-    return report;
+      report_.reason = all->at_once ? "the budgets hold all that leaves"
+                       : method     ? "pages do not fit the budget of some rank"
+                                    : "pages fit the budgets";
+    if (!method) begin_pages(all->page, all->takes);
   }
 
-  /// Moves pages, which fit all ranks: what goes to a rank is a segment, and the buffer has one
-  /// after the other. Collective.
+  /// Begins to move pages, which fit all ranks: what goes to a rank is a segment, and the buffer
+  /// has one after the other. Collective.
   /// @param takes  Whether pages can be taken.
-  Report move_pages(std::uint64_t page, bool takes) {
+  void begin_pages(std::uint64_t page, bool takes) {
     swaps_.reset();
     state_->limit_budget(budget_ - static_cast<std::size_t>(page_overhead_bytes(limits_, page)));
     plan::State& state = *state_;
-    observe::ProgressMeter progress = frame_.progress(
-        "all-to-all by stream",
-        operations::sum_of_others(sent_, self_) + operations::sum_of_others(received_, self_),
-        buffer_.element_bytes);
-    pages::SegmentMove move(std::move(state_), frame_.ledger, static_cast<std::byte*>(buffer_.data),
-                            page, true);
+    pages_.reset(new MovingPages{
+        frame_->progress(
+            "all-to-all by stream",
+            operations::sum_of_others(sent_, self_) + operations::sum_of_others(received_, self_),
+            buffer_.element_bytes),
+        {std::move(state_), frame_->ledger, static_cast<std::byte*>(buffer_.data), page, true},
+        {}});
+    auto& [progress, move, fragments] = *pages_;
     list_segments(move);
     if (!options_.any_order) move.exchange_begins();
     pages::PageSegments& outgoing = move.outgoing();
-    Array<std::byte> fragments;
     const char* const no_memory =
         "the system has no memory for pages within the budget; set a smaller one";
     auto failed = detail::unless_out_of_memory(
         [&] {
-          fragments =
+          pages_->fragments =
               Array<std::byte>(state.ledger, static_cast<std::size_t>(outgoing.fragment_bytes()));
         },
         no_memory);
     move.plan(std::move(failed),
               options_.any_order ? pages::PageOrder::any : pages::order_of_slots(takes));
     state.failure = detail::unless_out_of_memory(
-        [&] { state.take_scratch(static_cast<std::size_t>(move.workspace_bytes())); }, no_memory);
+        [&] { state.take_scratch(static_cast<std::size_t>(pages_->move.workspace_bytes())); },
+        no_memory);
     progress.count_in(page);
-    Report report = move.run({fragments.data(), fragments.size()}, [&] {
+    move.begin({fragments.data(), fragments.size()}, [&] {
       for (std::size_t s = 0; s < outgoing.segments().size(); ++s)
         outgoing.append(s, outgoing.segments()[s].bytes(page));
     });
+  }
+  Report finish_pages() {
+    auto& [progress, move, fragments] = *pages_;
+    Report report = move.finish();
     progress.count_in(1);
-    const int rank = channel_.rank();
-    state.observer.moved(pages::fragment_bytes_of_others(outgoing.segments(), rank));
-    state.observer.moved(pages::fragment_bytes_of_others(move.incoming(), rank));
+    for (const auto segments : {move.outgoing().segments(), std::span(move.incoming())})
+      frame_->observer->moved(pages::fragment_bytes_of_others(segments, channel_.rank()));
     progress.finish();
     return report;
   }
@@ -339,11 +366,18 @@ class Alltoall {
     sent_ = {};
   }
 
-  call::Frame& frame_;
+  /// Pages under way.
+  struct MovingPages {
+    observe::ProgressMeter progress;
+    pages::SegmentMove move;
+    Array<std::byte> fragments;
+  };
+
+  std::shared_ptr<call::Frame> frame_;
   const mpi::Channel& channel_;
-  const AlltoallBuffer& buffer_;
+  const AlltoallBuffer buffer_;
   const detail::KnownCounts* known_;
-  const AlltoallOptions& options_;
+  const AlltoallOptions options_;
   std::size_t budget_;
   std::size_t self_;
   std::unique_ptr<plan::State> state_;  ///< given up for pages, as are the counts
@@ -354,14 +388,21 @@ class Alltoall {
   Sizes mine_;
   std::optional<operations::DirectExchange> at_once_;
   std::optional<operations::SortedExchange> swaps_;
+  std::unique_ptr<MovingPages> pages_;
+  std::optional<AgreedSizes> all_;
+  Report report_;  ///< what is known of it before anything moves
+  double busy_seconds_ = 0;  ///< in begin() and progress()
 };
+
+std::shared_ptr<call::Frame> make_frame(mpi::Channel channel, const AlltoallOptions& options) {
+  return std::make_shared<call::Frame>(std::move(channel), options, "AlltoallOptions::progress");
+}
 
 /// The same with its frame. Collective.
 Report exchange_framed(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
                        const detail::KnownCounts* known, const AlltoallOptions& options) {
   const detail::MemoryReserve reserve;
-  const auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
-                                                   options, "AlltoallOptions::progress");
+  const auto frame = make_frame(mpi::Channel::open_for_call(communicator), options);
   return frame->run([&] { return Alltoall(frame, buffer, known, options).run(counts); });
 }
 
@@ -390,6 +431,20 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
 Report detail::alltoallv_of_known(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                   const KnownCounts& counts, const AlltoallOptions& options) {
   return exchange_framed(communicator, buffer, {}, &counts, options);
+}
+
+Execution detail::start_alltoallv_of_known(MPI_Comm communicator, const AlltoallBuffer& buffer,
+                                           const KnownCounts& counts,
+                                           const AlltoallOptions& options) {
+  const detail::MemoryReserve reserve;
+  // A communicator of its own: other calls may come before the end.
+  const auto frame = make_frame(mpi::Channel::open(communicator), options);
+  auto call = std::make_unique<Alltoall>(frame, buffer, &counts, options);
+  frame->begin([&] {
+    call->begin({});
+    call->send();
+  });
+  return plan::Access::execution(std::move(call));
 }
 
 }  // namespace valet

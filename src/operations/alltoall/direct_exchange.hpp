@@ -51,7 +51,16 @@ class DirectExchange {
     return is_expecting_ = true;
   }
 
-  /// Moves everything, in scratch for all that leaves, which has been taken. Collective, blocking.
+  /// Ahead of run(): sends everything, in scratch for all that leaves, which has been taken.
+  /// Collective; waits for nothing else.
+  void start(bool all_expect) {
+    state_.memory.use_scratch(
+        [&](std::span<std::byte> scratch) { send_all(scratch.data(), all_expect); });
+  }
+  /// Lets messages go on without waiting. @return Whether only run() is left.
+  bool progress() { return messages_.progress(); }
+
+  /// Moves everything that start() has not, in scratch likewise. Collective, blocking.
   /// @param all_expect  Whether all ranks do.
   Report run(bool all_expect) {
     const double start = mpi::now();
@@ -64,7 +73,8 @@ class DirectExchange {
     state_.frame->exchange("all-to-all by direct", report.blocks_sent + report.blocks_received,
                            buffer_.element_bytes, report, [&] {
                              state_.memory.use_scratch([&](std::span<std::byte> scratch) {
-                               exchange(scratch.data(), all_expect);
+                               if (!has_sent_) send_all(scratch.data(), all_expect);
+                               wait_for_all();
                              });
                            });
     report.messages = messages_.messages();
@@ -110,7 +120,7 @@ class DirectExchange {
     receive_all();
   }
 
-  void exchange(const std::byte* staged, bool all_expect) {
+  void send_all(const std::byte* staged, bool all_expect) {
     if (!is_expecting_) prepare();
     is_expecting_ = false;
     if (!all_expect) messages_.meet();
@@ -118,7 +128,7 @@ class DirectExchange {
       messages_.send(static_cast<int>(to), staged, bytes);
       staged += bytes;
     });
-    wait_for_all();
+    has_sent_ = true;
   }
 
   void receive_all() {
@@ -148,6 +158,7 @@ class DirectExchange {
   std::size_t self_;
   std::size_t own_from_, own_to_;  ///< bytes in front of the own segment
   bool is_expecting_ = false;      ///< what arrives may arrive already
+  bool has_sent_ = false;
   engine::AtOnce messages_;
 };
 

@@ -7,6 +7,7 @@
 #include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
+#include <valet/plan.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,5 +42,11 @@ struct KnownCounts {
 /// found by an adapter are part of the existing agreement. Collective.
 VALET_EXPORT Report alltoallv_of_known(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                        const KnownCounts& counts, const AlltoallOptions& options);
+/// The same, under way, on a communicator of its own, on which the ranks agree first. Only the
+/// memory of the buffer must stay. Collective.
+[[nodiscard]] VALET_EXPORT Execution start_alltoallv_of_known(MPI_Comm communicator,
+                                                              const AlltoallBuffer& buffer,
+                                                              const KnownCounts& counts,
+                                                              const AlltoallOptions& options);
 
 }  // namespace valet::detail

@@ -2,13 +2,14 @@
 #pragma once
 
 /// @file
-/// p4est_transfer_fixed and p4est_transfer_custom inside one array. Does not include p4est: the
-/// functions take the offsets of a forest, which p4est and p8est store in the same way.
+/// p4est_transfer_fixed, _custom and _items inside one array. Does not include p4est: the functions
+/// take the offsets of a forest, which p4est and p8est store in the same way.
 
 #include <valet/alltoall.hpp>
 #include <valet/detail/known_counts.hpp>
 #include <valet/mpi.hpp>
 #include <valet/p4est/detail/counts.hpp>
+#include <valet/plan.hpp>
 #include <valet/report.hpp>
 
 #include <concepts>
@@ -48,16 +49,8 @@ namespace valet::p4est {
 inline Report transfer_fixed(const std::int64_t* dest_gfq, const std::int64_t* src_gfq,
                              MPI_Comm communicator, void* data, std::size_t capacity_bytes,
                              std::size_t bytes_each, const AlltoallOptions& options = {}) {
-  const detail::Transfer transfer{{dest_gfq, src_gfq}, capacity_bytes, options.any_order};
-  return detail::run(communicator, data, transfer,
-                     {.count =
-                          [&](const valet::detail::CountsOfRank& counts) {
-                            return detail::count_fixed(transfer, bytes_each, counts);
-                          },
-                      .basis = detail::basis,
-                      .element_name = "bytes_each",
-                      .element_bytes = bytes_each},
-                     options);
+  return detail::run_fixed(valet::detail::alltoallv_of_known, {dest_gfq, src_gfq}, communicator,
+                           {data, capacity_bytes, bytes_each}, options);
 }
 
 /// p4est_transfer_custom and p8est_transfer_custom inside one array: as transfer_fixed(), for
@@ -87,23 +80,81 @@ Report transfer_custom(const std::int64_t* dest_gfq, const std::int64_t* src_gfq
                        MPI_Comm communicator, void* data, std::size_t capacity_bytes,
                        const Size* src_sizes, const Size* dest_sizes,
                        const AlltoallOptions& options = {}) {
-  const detail::Transfer transfer{{dest_gfq, src_gfq}, capacity_bytes, options.any_order};
-  int self = 0;  // set by count()
-  return detail::run(
-      communicator, data, transfer,
-      {.count =
-           [&](const valet::detail::CountsOfRank& counts) {
-             self = counts.rank;
-             return detail::count_custom(transfer, src_sizes, dest_sizes, counts);
-           },
-       .mismatch =
-           [&](int source, std::uint64_t sent) {
-             const auto own = detail::range_of(dest_gfq, static_cast<std::size_t>(self));
-             return detail::sizes_differ<Size>(
-                 transfer.partitions, {"dest_sizes", "after", dest_sizes, own}, source, sent);
-           },
-       .basis = detail::basis},
-      options);
+  return detail::run_items(valet::detail::alltoallv_of_known, {dest_gfq, src_gfq}, communicator,
+                           {data, capacity_bytes}, {}, src_sizes, dest_sizes, options);
+}
+
+/// p4est_transfer_items and p8est_transfer_items inside one array: as transfer_custom(), for
+/// quadrants with different numbers of items of one size.
+///
+/// Collective over `communicator`, including ranks without quadrants; blocking.
+///
+/// @tparam Count       As Size of transfer_custom().
+/// @param src_counts   Items of each of this rank's old quadrants. [local]
+/// @param dest_counts  Items of each of its new quadrants, as dest_sizes. [local]
+/// @param item_bytes   Size of an item; 0 moves nothing. [global]
+/// @return As alltoallv_in_place(), with items as elements.
+/// @throws Error as transfer_custom(), with counts for sizes; block_size_mismatch (item_bytes
+///         differs).
+///
+/// The other arguments and the memory are those of transfer_custom().
+template <std::integral Count>
+Report transfer_items(const std::int64_t* dest_gfq, const std::int64_t* src_gfq,
+                      MPI_Comm communicator, void* data, std::size_t capacity_bytes,
+                      const Count* src_counts, const Count* dest_counts, std::size_t item_bytes,
+                      const AlltoallOptions& options = {}) {
+  return detail::run_items(valet::detail::alltoallv_of_known, {dest_gfq, src_gfq}, communicator,
+                           {data, capacity_bytes}, {item_bytes, "items", "counts"}, src_counts,
+                           dest_counts, options);
+}
+
+/// p4est_transfer_fixed_begin: transfer_fixed() that goes on while the application computes.
+/// Execution::wait() is p4est_transfer_fixed_end.
+///
+/// Collective; returns when all ranks have agreed. Until Execution::wait() has returned, `data`
+/// belongs to Valet; the other arguments may go at once. Several may go on on one communicator,
+/// begun in the same order on all ranks, each in data and with a budget of its own.
+///
+/// If the budgets hold all that leaves, at most 8 MiB per rank, it is under way on return.
+/// Otherwise pages move in Execution::progress() and wait(), and where these do not fit the budget,
+/// everything moves in wait().
+///
+/// @return wait() gives the report. A destructor that comes first waits, like it collectively.
+/// @throws Error as transfer_fixed(); wait() throws mpi_failure and callback_failed.
+///
+/// Memory: as transfer_fixed(). One reduction more, and a communicator, which is kept for the next.
+[[nodiscard]] inline Execution transfer_fixed_begin(
+    const std::int64_t* dest_gfq, const std::int64_t* src_gfq, MPI_Comm communicator, void* data,
+    std::size_t capacity_bytes, std::size_t bytes_each, const AlltoallOptions& options = {}) {
+  return detail::run_fixed(valet::detail::start_alltoallv_of_known, {dest_gfq, src_gfq},
+                           communicator, {data, capacity_bytes, bytes_each}, options);
+}
+
+/// p4est_transfer_custom_begin: transfer_custom() in two parts, as transfer_fixed_begin().
+/// Collective.
+template <std::integral Size>
+[[nodiscard]] Execution transfer_custom_begin(const std::int64_t* dest_gfq,
+                                              const std::int64_t* src_gfq, MPI_Comm communicator,
+                                              void* data, std::size_t capacity_bytes,
+                                              const Size* src_sizes, const Size* dest_sizes,
+                                              const AlltoallOptions& options = {}) {
+  return detail::run_items(valet::detail::start_alltoallv_of_known, {dest_gfq, src_gfq},
+                           communicator, {data, capacity_bytes}, {}, src_sizes, dest_sizes,
+                           options);
+}
+
+/// p4est_transfer_items_begin: transfer_items() in two parts, as transfer_fixed_begin().
+/// Collective.
+template <std::integral Count>
+[[nodiscard]] Execution transfer_items_begin(const std::int64_t* dest_gfq,
+                                             const std::int64_t* src_gfq, MPI_Comm communicator,
+                                             void* data, std::size_t capacity_bytes,
+                                             const Count* src_counts, const Count* dest_counts,
+                                             std::size_t item_bytes,
+                                             const AlltoallOptions& options = {}) {
+  return detail::run_items(valet::detail::start_alltoallv_of_known, {dest_gfq, src_gfq},
+                           communicator, {data, capacity_bytes}, {item_bytes, "items", "counts"},
+                           src_counts, dest_counts, options);
 }
 
 }  // namespace valet::p4est

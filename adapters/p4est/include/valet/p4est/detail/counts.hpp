@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// A transfer between two partitions of a forest, on one rank. Pure, except for run().
+/// A transfer between two partitions of a forest, on one rank. Pure, except for run_fixed() and
+/// run_items().
 
 #include <valet/alltoall.hpp>
 #include <valet/detail/known_counts.hpp>
@@ -100,12 +101,17 @@ inline std::string text_of(Range own, const char* when) {
   return "its " + std::to_string(own.size()) + " quadrants " + when + " the partition";
 }
 
-inline Diagnostic too_large(Range own, const char* when, std::uint64_t bytes,
-                            std::size_t capacity_bytes) {
-  return {ErrorCode::infeasible, "the data of " + text_of(own, when) + " take " +
-                                     std::to_string(bytes) + " bytes, but capacity_bytes is " +
-                                     std::to_string(capacity_bytes) + "; give at least " +
-                                     std::to_string(bytes)};
+/// The error if so many elements do not fit.
+inline std::optional<Diagnostic> check_room(Range own, const char* when, std::uint64_t elements,
+                                            std::size_t element_bytes, std::size_t capacity_bytes) {
+  if (element_bytes == 0 || elements <= capacity_bytes / element_bytes) return std::nullopt;
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const std::string bytes =
+      std::to_string(elements > most / element_bytes ? most : elements * element_bytes);
+  return Diagnostic{ErrorCode::infeasible, "the data of " + text_of(own, when) + " take " + bytes +
+                                               " bytes, but capacity_bytes is " +
+                                               std::to_string(capacity_bytes) + "; give at least " +
+                                               bytes};
 }
 
 /// A transfer on this rank, to be counted.
@@ -134,12 +140,9 @@ inline std::optional<Diagnostic> count_fixed(const Transfer& transfer, std::size
   const auto self = static_cast<std::size_t>(counts.rank);
   const auto& [dest_gfq, src_gfq] = transfer.partitions;
   const Range before = range_of(src_gfq, self), after = range_of(dest_gfq, self);
-  for (const auto& [own, when] : {std::pair{before, "before"}, std::pair{after, "after"}}) {
-    if (bytes_each == 0 || own.size() <= transfer.capacity_bytes / bytes_each) continue;
-    const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
-    return too_large(own, when, own.size() > most / bytes_each ? most : own.size() * bytes_each,
-                     transfer.capacity_bytes);
-  }
+  for (const auto& [own, when] : {std::pair{before, "before"}, std::pair{after, "after"}})
+    if (auto wrong = check_room(own, when, own.size(), bytes_each, transfer.capacity_bytes))
+      return wrong;
   for (std::size_t r = 0; r < counts.sent.size(); ++r) {
     counts.sent[r] = bytes_each == 0 ? 0 : overlap(before, range_of(dest_gfq, r)).size();
     counts.received[r] = bytes_each == 0 ? 0 : overlap(after, range_of(src_gfq, r)).size();
@@ -147,15 +150,23 @@ inline std::optional<Diagnostic> count_fixed(const Transfer& transfer, std::size
   return std::nullopt;
 }
 
-/// The sizes of a rank's quadrants in one of the partitions.
+/// What quadrants have different numbers of.
+struct Item {
+  std::size_t bytes = 1;
+  const char* name = "bytes";
+  const char* numbers = "sizes";  ///< name of the arrays behind "src_" and "dest_"
+};
+
+/// The numbers of items of a rank's quadrants in one of the partitions.
 template <std::integral Size>
 struct Sizes {
-  const char* name;
+  Item item;
+  std::string name;
   const char* when;
   const Size* sizes;
   Range own;
 
-  /// Bytes of a part of the rank's quadrants.
+  /// Items of a part of the rank's quadrants.
   [[nodiscard]] std::uint64_t of(Range part) const {
     std::uint64_t sum = 0;
     for (std::uint64_t q = part.begin - own.begin; q < part.end - own.begin; ++q) {
@@ -170,68 +181,113 @@ struct Sizes {
   [[nodiscard]] std::optional<Diagnostic> check() const {
     if (sizes == nullptr && own.size() > 0)
       return Diagnostic{ErrorCode::inaccessible_memory,
-                        std::string(name) + " is a null pointer for " + text_of(own, when)};
+                        name + " is a null pointer for " + text_of(own, when)};
     Size least = 0;
     for (std::uint64_t q = 0; q < own.size(); ++q) least = std::min(least, sizes[q]);
     if (!std::cmp_less(least, 0)) return std::nullopt;
     const auto q = std::find_if(sizes, sizes + own.size(), [](Size size) { return size < 0; });
-    return Diagnostic{ErrorCode::invalid_argument,
-                      std::string(name) + "[" + std::to_string(q - sizes) + "] is " +
-                          std::to_string(*q) + "; a size is zero or more"};
+    return Diagnostic{ErrorCode::invalid_argument, name + "[" + std::to_string(q - sizes) +
+                                                       "] is " + std::to_string(*q) + "; " +
+                                                       item.numbers + " are zero or more"};
   }
 
-  /// Counts the bytes that go to, or come from, each rank's part of the other partition.
+  /// Counts the items that go to, or come from, each rank's part of the other partition.
   [[nodiscard]] std::optional<Diagnostic> count(const std::int64_t* other_gfq,
                                                 std::size_t capacity_bytes,
                                                 std::span<std::uint64_t> counts) const {
     if (auto wrong = check()) return wrong;
-    std::uint64_t bytes = 0;
+    std::uint64_t items = 0;
     for (std::size_t r = 0; r < counts.size(); ++r) {
-      counts[r] = of(overlap(own, range_of(other_gfq, r)));
-      bytes = bounded_sum(bytes, counts[r]);
+      counts[r] = item.bytes == 0 ? 0 : of(overlap(own, range_of(other_gfq, r)));
+      items = bounded_sum(items, counts[r]);
     }
-    if (bytes <= capacity_bytes) return std::nullopt;
-    return too_large(own, when, bytes, capacity_bytes);
+    return check_room(own, when, items, item.bytes, capacity_bytes);
   }
 };
 
-/// Counts bytes.
+/// Counts items.
 template <std::integral Size>
-std::optional<Diagnostic> count_custom(const Transfer& transfer, const Size* src_sizes,
-                                       const Size* dest_sizes,
-                                       const valet::detail::CountsOfRank& counts) {
+std::optional<Diagnostic> count_items(const Transfer& transfer, const Item& item,
+                                      const Size* src_sizes, const Size* dest_sizes,
+                                      const valet::detail::CountsOfRank& counts) {
   if (auto wrong = transfer.begin(counts)) return wrong;
   const auto& [dest_gfq, src_gfq] = transfer.partitions;
   const auto self = static_cast<std::size_t>(counts.rank);
-  const Sizes<Size> before{"src_sizes", "before", src_sizes, range_of(src_gfq, self)};
-  const Sizes<Size> after{"dest_sizes", "after", dest_sizes, range_of(dest_gfq, self)};
+  const std::string numbers = item.numbers;
+  const Sizes<Size> before{item, "src_" + numbers, "before", src_sizes, range_of(src_gfq, self)};
+  const Sizes<Size> after{item, "dest_" + numbers, "after", dest_sizes, range_of(dest_gfq, self)};
   if (auto wrong = before.count(dest_gfq, transfer.capacity_bytes, counts.sent)) return wrong;
   return after.count(src_gfq, transfer.capacity_bytes, counts.received);
 }
 
-/// The error if the bytes that `source` sends do not match dest_sizes.
+/// The error if the items that `source` sends do not match dest_sizes.
 template <std::integral Size>
 Diagnostic sizes_differ(const Partitions& partitions, const Sizes<Size>& after, int source,
                         std::uint64_t sent) {
   const Range shared =
       overlap(after.own, range_of(partitions.src_gfq, static_cast<std::size_t>(source)));
   const std::uint64_t first = shared.begin - after.own.begin;
+  const std::string numbers = after.item.numbers;
   const std::string which = shared.size() == 0
-                                ? "dest_sizes of the quadrants from there, which are none,"
-                                : "dest_sizes[" + std::to_string(first) + "] to [" +
+                                ? after.name + " of the quadrants from there, which are none,"
+                                : after.name + "[" + std::to_string(first) + "] to [" +
                                       std::to_string(first + shared.size() - 1) + "]";
   return {ErrorCode::invalid_argument,
-          "rank " + std::to_string(source) + " has " + std::to_string(sent) +
-              " bytes for it by src_sizes, but " + which + " add up to " +
-              std::to_string(after.of(shared)) +
-              "; move the sizes with transfer_fixed first, and give the same offsets on all ranks"};
+          "rank " + std::to_string(source) + " has " + std::to_string(sent) + " " +
+              after.item.name + " for it by src_" + numbers + ", but " + which + " add up to " +
+              std::to_string(after.of(shared)) + "; move the " + numbers +
+              " with transfer_fixed first, and give the same offsets on all ranks"};
 }
 
-inline Report run(MPI_Comm communicator, void* data, const Transfer& transfer,
-                  const valet::detail::KnownCounts& counts, const AlltoallOptions& options) {
-  return valet::detail::alltoallv_of_known(
-      communicator, {data, transfer.capacity_bytes, std::max<std::size_t>(1, counts.element_bytes)},
-      counts, options);
+/// alltoallv_of_known() or start_alltoallv_of_known().
+template <class Result>
+using Run = Result (*)(MPI_Comm, const AlltoallBuffer&, const valet::detail::KnownCounts&,
+                       const AlltoallOptions&);
+
+/// Runs a transfer of quadrants of one size. Collective.
+template <class Result>
+Result run_fixed(Run<Result> run, const Partitions& partitions, MPI_Comm communicator,
+                 AlltoallBuffer buffer, const AlltoallOptions& options) {
+  const Transfer transfer{partitions, buffer.bytes, options.any_order};
+  const std::size_t bytes_each = buffer.element_bytes;
+  buffer.element_bytes = std::max<std::size_t>(1, bytes_each);
+  return run(communicator, buffer,
+             {.count =
+                  [&](const valet::detail::CountsOfRank& counts) {
+                    return count_fixed(transfer, bytes_each, counts);
+                  },
+              .basis = basis,
+              .element_name = "bytes_each",
+              .element_bytes = bytes_each},
+             options);
+}
+
+/// The same for quadrants with different numbers of items. Collective.
+template <class Result, std::integral Size>
+Result run_items(Run<Result> run, const Partitions& partitions, MPI_Comm communicator,
+                 AlltoallBuffer buffer, const Item& item, const Size* src_sizes,
+                 const Size* dest_sizes, const AlltoallOptions& options) {
+  const Transfer transfer{partitions, buffer.bytes, options.any_order};
+  buffer.element_bytes = std::max<std::size_t>(1, item.bytes);
+  int self = 0;  // set by count()
+  return run(communicator, buffer,
+             {.count =
+                  [&](const valet::detail::CountsOfRank& counts) {
+                    self = counts.rank;
+                    return count_items(transfer, item, src_sizes, dest_sizes, counts);
+                  },
+              .mismatch =
+                  [&](int source, std::uint64_t sent) {
+                    const auto own = range_of(partitions.dest_gfq, static_cast<std::size_t>(self));
+                    return sizes_differ<Size>(
+                        partitions,
+                        {item, std::string("dest_") + item.numbers, "after", dest_sizes, own},
+                        source, sent);
+                  },
+              .basis = basis,
+              .element_name = "item_bytes",
+              .element_bytes = item.bytes},
+             options);
 }
 
 }  // namespace valet::p4est::detail

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/c_call.hpp"
+#include <valet/p4est.h>
+#include <valet/p4est/transfer.hpp>
+
+namespace {
+
+using namespace valet::p4est;
+
+/// What a transfer gives back: a report, or an execution under way.
+int give(MPI_Comm communicator, const Valet_Options* options, Valet_Report* report,
+         const std::function<valet::Report(const valet::AlltoallOptions&)>& transfer) {
+  return valet::c::guarded([&] {
+    const auto chosen =
+        valet::c::agreed(communicator, options, [&](int, const valet::c::ChosenOptions& given) {
+          valet::c::require_report(report);
+          return valet::c::to_alltoall_options(given);
+        });
+    valet::c::write_report(transfer(chosen), report);
+  });
+}
+int give(MPI_Comm communicator, const Valet_Options* options, Valet_Execution** execution,
+         const std::function<valet::Execution(const valet::AlltoallOptions&)>& begin) {
+  return valet::c::guarded([&] {
+    const auto chosen =
+        valet::c::agreed(communicator, options, [&](int, const valet::c::ChosenOptions& given) {
+          valet::c::require_place(execution);
+          return valet::c::to_alltoall_options(given);
+        });
+    *execution = new Valet_Execution{begin(chosen)};
+  });
+}
+
+}  // namespace
+
+int Valet_P4est_transfer_fixed(const int64_t* dest_gfq, const int64_t* src_gfq,
+                               MPI_Comm communicator, void* data, size_t capacity_bytes,
+                               size_t bytes_each, const Valet_Options* options,
+                               Valet_Report* report) {
+  return give(communicator, options, report, [&](const auto& chosen) {
+    return transfer_fixed(dest_gfq, src_gfq, communicator, data, capacity_bytes, bytes_each,
+                          chosen);
+  });
+}
+
+int Valet_P4est_transfer_custom(const int64_t* dest_gfq, const int64_t* src_gfq,
+                                MPI_Comm communicator, void* data, size_t capacity_bytes,
+                                const int* src_sizes, const int* dest_sizes,
+                                const Valet_Options* options, Valet_Report* report) {
+  return give(communicator, options, report, [&](const auto& chosen) {
+    return transfer_custom(dest_gfq, src_gfq, communicator, data, capacity_bytes, src_sizes,
+                           dest_sizes, chosen);
+  });
+}
+
+int Valet_P4est_transfer_items(const int64_t* dest_gfq, const int64_t* src_gfq,
+                               MPI_Comm communicator, void* data, size_t capacity_bytes,
+                               const int* src_counts, const int* dest_counts, size_t item_bytes,
+                               const Valet_Options* options, Valet_Report* report) {
+  return give(communicator, options, report, [&](const auto& chosen) {
+    return transfer_items(dest_gfq, src_gfq, communicator, data, capacity_bytes, src_counts,
+                          dest_counts, item_bytes, chosen);
+  });
+}
+
+int Valet_P4est_transfer_fixed_begin(const int64_t* dest_gfq, const int64_t* src_gfq,
+                                     MPI_Comm communicator, void* data, size_t capacity_bytes,
+                                     size_t bytes_each, const Valet_Options* options,
+                                     Valet_Execution** execution) {
+  return give(communicator, options, execution, [&](const auto& chosen) {
+    return transfer_fixed_begin(dest_gfq, src_gfq, communicator, data, capacity_bytes, bytes_each,
+                                chosen);
+  });
+}
+
+int Valet_P4est_transfer_custom_begin(const int64_t* dest_gfq, const int64_t* src_gfq,
+                                      MPI_Comm communicator, void* data, size_t capacity_bytes,
+                                      const int* src_sizes, const int* dest_sizes,
+                                      const Valet_Options* options, Valet_Execution** execution) {
+  return give(communicator, options, execution, [&](const auto& chosen) {
+    return transfer_custom_begin(dest_gfq, src_gfq, communicator, data, capacity_bytes, src_sizes,
+                                 dest_sizes, chosen);
+  });
+}
+
+int Valet_P4est_transfer_items_begin(const int64_t* dest_gfq, const int64_t* src_gfq,
+                                     MPI_Comm communicator, void* data, size_t capacity_bytes,
+                                     const int* src_counts, const int* dest_counts,
+                                     size_t item_bytes, const Valet_Options* options,
+                                     Valet_Execution** execution) {
+  return give(communicator, options, execution, [&](const auto& chosen) {
+    return transfer_items_begin(dest_gfq, src_gfq, communicator, data, capacity_bytes, src_counts,
+                                dest_counts, item_bytes, chosen);
+  });
+}
