@@ -18,6 +18,7 @@ set(waiting
     valet/kokkos/blocks.hpp
     valet/kokkos/layouts.hpp
     valet/kokkos/ragged.hpp
+    valet/p4est.h
     valet/p4est/transfer.hpp
     valet/zoltan/attached.hpp
     valet/zoltan/lists.hpp
@@ -32,7 +33,7 @@ set(group_plans valet/junction.hpp valet/objects.hpp valet/plan.hpp valet/repair
 set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
                   valet/intersect.hpp valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
 set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(kokkos|p4est|zoltan)/.*")
-set(group_c "valet/[a-z_]+[.]h")
+set(group_c "valet/[a-z0-9_]+[.]h")
 # Headers with macros only, or without declarations of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.h valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"

@@ -15,6 +15,10 @@ struct Cell {
   double value;
 };
 
+struct Particle {
+  double x, y, z;
+};
+
 TEST(ReadmeP4est, DataFollowTheirQuadrants) {
   sc_init(MPI_COMM_WORLD, 0, 0, nullptr, SC_LP_ERROR);
   p4est_init(nullptr, SC_LP_ERROR);
@@ -29,13 +33,19 @@ TEST(ReadmeP4est, DataFollowTheirQuadrants) {
   std::vector<Cell> cells(most_quadrants);
   std::vector<int> sizes(count());
   std::vector<char> bytes(3 * most_quadrants);
+  std::vector<Particle> particles(3 * most_quadrants);
   auto end = bytes.begin();
+  auto next = particles.begin();
   for (std::size_t k = 0; k < count(); ++k) {
     const auto quadrant = first() + static_cast<std::int64_t>(k);
     cells[k] = {quadrant, 0.5};
     sizes[k] = static_cast<int>(quadrant % 4);
     end = std::fill_n(end, sizes[k], static_cast<char>(quadrant % 100));
+    next = std::fill_n(next, sizes[k], Particle{static_cast<double>(quadrant), 0, 0});
   }
+
+  std::vector<double> pressure(most_quadrants, static_cast<double>(rank()));
+  const std::vector<int>& counts = sizes;
 
   std::vector<p4est_gloidx_t> before(forest->global_first_quadrant,
                                      forest->global_first_quadrant + forest->mpisize + 1);
@@ -52,15 +62,34 @@ TEST(ReadmeP4est, DataFollowTheirQuadrants) {
   valet::p4est::transfer_custom(forest->global_first_quadrant, before.data(), forest->mpicomm,
                                 bytes.data(), bytes.size(), sizes.data(), new_sizes.data());
 
+  const std::vector<int>& new_counts = new_sizes;
+  const auto push = [](const std::vector<Cell>&) {};
+
+  valet::Execution pressure_moves = valet::p4est::transfer_fixed_begin(
+      forest->global_first_quadrant, before.data(), forest->mpicomm, pressure.data(),
+      pressure.size() * sizeof(double), sizeof(double));
+  valet::Execution particles_move = valet::p4est::transfer_items_begin(
+      forest->global_first_quadrant, before.data(), forest->mpicomm, particles.data(),
+      particles.size() * sizeof(Particle), counts.data(), new_counts.data(), sizeof(Particle));
+  push(cells);
+  pressure_moves.wait();
+  particles_move.wait();
+
   long long wrong = before[0] == 0 && first() == before[static_cast<std::size_t>(rank())] ? 0 : 1;
   const long long moved = sum_over_ranks(wrong);
   wrong = 0;
   auto byte = bytes.cbegin();
+  auto particle = particles.cbegin();
+  std::size_t from = 0;
   for (std::size_t k = 0; k < count(); ++k) {
     const auto quadrant = first() + static_cast<std::int64_t>(k);
     if (cells[k].quadrant != quadrant || new_sizes[k] != quadrant % 4) ++wrong;
     for (int b = 0; b < new_sizes[k]; ++b)
-      if (*byte++ != static_cast<char>(quadrant % 100)) ++wrong;
+      if (*byte++ != static_cast<char>(quadrant % 100) ||
+          particle++->x != static_cast<double>(quadrant))
+        ++wrong;
+    while (before[from + 1] <= quadrant) ++from;
+    if (pressure[k] != static_cast<double>(from)) ++wrong;
   }
   p4est_destroy(forest);
   p4est_connectivity_destroy(connectivity);

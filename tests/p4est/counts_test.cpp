@@ -71,8 +71,8 @@ TEST(P4estCounts, AreThoseOfCountingEveryQuadrant) {
           p4est::detail::count_items(transfer, {}, src_sizes.data(), dest_sizes.data(), custom.of));
       EXPECT_EQ(custom.sent, bytes_sent);
       Found items(ranks, static_cast<int>(r));
-      EXPECT_FALSE(p4est::detail::count_items(transfer, {8, "items", "counts"}, src_sizes.data(),
-                                              dest_sizes.data(), items.of));
+      EXPECT_FALSE(p4est::detail::count_items(transfer, p4est::detail::items_of(8),
+                                              src_sizes.data(), dest_sizes.data(), items.of));
       EXPECT_EQ(items.sent, bytes_sent);
       EXPECT_EQ(items.received, bytes_received);
       EXPECT_EQ(custom.received, bytes_received);

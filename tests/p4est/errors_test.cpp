@@ -218,7 +218,7 @@ TEST(P4estErrors, CountsOfItems) {
   expect_refused(none, run_items, ErrorCode::inaccessible_memory,
                  {odd_name(), "src_counts is a null pointer for its", "quadrants before"});
   Call other;
-  if (is_odd()) other.dest_sizes[59] = 12;
+  if (is_odd()) other.dest_sizes[59] = 4;
   expect_refused(other, run_items, ErrorCode::invalid_argument,
                  {odd_name(), "rank " + std::to_string(size() - 1) + " has ",
                   " items for it by src_counts, but dest_counts[", " add up to ",
@@ -231,6 +231,10 @@ TEST(P4estErrors, ItemsThatDiffer) {
   if (is_odd()) call.item_bytes = 2;
   expect_refused(call, run_items, ErrorCode::block_size_mismatch,
                  {"item_bytes differs: 2 on rank ", ", 4 on "});
+  Call none;
+  if (is_odd()) none.item_bytes = 0;
+  expect_refused(none, run_items, ErrorCode::invalid_argument,
+                 {"counts", "give the same offsets and item_bytes on all ranks"});
 }
 
 TEST(P4estErrors, NullCommunicator) {

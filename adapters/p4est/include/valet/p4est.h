@@ -36,18 +36,15 @@ VALET_EXPORT int Valet_P4est_transfer_fixed(const int64_t* dest_gfq, const int64
                                             MPI_Comm communicator, void* data,
                                             size_t capacity_bytes, size_t bytes_each,
                                             const Valet_Options* options, Valet_Report* report);
-/** p4est_transfer_custom likewise: valet::p4est::transfer_custom(). Collective.
- * @param src_sizes   Bytes of each of this rank's old quadrants. [local]
- * @param dest_sizes  Bytes of each of its new quadrants. [local] */
+/** p4est_transfer_custom likewise: valet::p4est::transfer_custom(). Collective. `src_sizes` are
+ * bytes of this rank's old quadrants, `dest_sizes` of its new ones; the report counts bytes. */
 VALET_EXPORT int Valet_P4est_transfer_custom(const int64_t* dest_gfq, const int64_t* src_gfq,
                                              MPI_Comm communicator, void* data,
                                              size_t capacity_bytes, const int* src_sizes,
                                              const int* dest_sizes, const Valet_Options* options,
                                              Valet_Report* report);
-/** p4est_transfer_items likewise: valet::p4est::transfer_items(). Collective.
- * @param src_counts   Items of each of this rank's old quadrants. [local]
- * @param dest_counts  Items of each of its new quadrants. [local]
- * @param item_bytes   Size of an item; 0 moves nothing. [global] */
+/** p4est_transfer_items likewise: valet::p4est::transfer_items(). Collective. As for
+ * Valet_P4est_transfer_custom(), but numbers of items of `item_bytes` in place of bytes. */
 VALET_EXPORT int Valet_P4est_transfer_items(const int64_t* dest_gfq, const int64_t* src_gfq,
                                             MPI_Comm communicator, void* data,
                                             size_t capacity_bytes, const int* src_counts,
@@ -55,9 +52,9 @@ VALET_EXPORT int Valet_P4est_transfer_items(const int64_t* dest_gfq, const int64
                                             const Valet_Options* options, Valet_Report* report);
 
 /** p4est_transfer_fixed_begin likewise: valet::p4est::transfer_fixed_begin(), which says what moves
- * when. Collective.
- * @param execution  Receives what Valet_Execution_wait(), p4est_transfer_fixed_end, ends and frees:
- *                   until then `data` belongs to Valet. Unchanged on error. */
+ * when. Collective. `execution` receives what Valet_Execution_wait(), in place of
+ * p4est_transfer_fixed_end, ends and frees: it must be called, and until then `data` belongs to
+ * Valet. Unchanged on error. */
 VALET_EXPORT int Valet_P4est_transfer_fixed_begin(const int64_t* dest_gfq, const int64_t* src_gfq,
                                                   MPI_Comm communicator, void* data,
                                                   size_t capacity_bytes, size_t bytes_each,

@@ -89,31 +89,38 @@ Report transfer_custom(const std::int64_t* dest_gfq, const std::int64_t* src_gfq
 ///
 /// Collective over `communicator`, including ranks without quadrants; blocking.
 ///
-/// @tparam Count       As Size of transfer_custom().
-/// @param src_counts   Items of each of this rank's old quadrants. [local]
-/// @param dest_counts  Items of each of its new quadrants, as dest_sizes. [local]
-/// @param item_bytes   Size of an item; 0 moves nothing. [global]
+/// @tparam Count          int, as in p4est, or a wider integer; the same on all ranks.
+/// @param dest_gfq        As for transfer_fixed(). [global]
+/// @param src_gfq         As for transfer_fixed(). [global]
+/// @param communicator    The communicator of the forest, of P ranks.
+/// @param data            As for transfer_custom(). [local]
+/// @param capacity_bytes  Capacity of `data`, for the items before and for those after. [local]
+/// @param src_counts      Items of each of this rank's old quadrants. [local]
+/// @param dest_counts     Items of each of its new quadrants. [local]
+/// @param item_bytes      Size of an item; 0 moves nothing. [global]
+/// @param options         As for transfer_fixed().
 /// @return As alltoallv_in_place(), with items as elements.
 /// @throws Error as transfer_custom(), with counts for sizes; block_size_mismatch (item_bytes
 ///         differs).
 ///
-/// The other arguments and the memory are those of transfer_custom().
+/// Memory beyond `data` and the counts: as transfer_fixed().
 template <std::integral Count>
 Report transfer_items(const std::int64_t* dest_gfq, const std::int64_t* src_gfq,
                       MPI_Comm communicator, void* data, std::size_t capacity_bytes,
                       const Count* src_counts, const Count* dest_counts, std::size_t item_bytes,
                       const AlltoallOptions& options = {}) {
   return detail::run_items(valet::detail::alltoallv_of_known, {dest_gfq, src_gfq}, communicator,
-                           {data, capacity_bytes}, {item_bytes, "items", "counts"}, src_counts,
+                           {data, capacity_bytes}, detail::items_of(item_bytes), src_counts,
                            dest_counts, options);
 }
 
 /// p4est_transfer_fixed_begin: transfer_fixed() that goes on while the application computes.
 /// Execution::wait() is p4est_transfer_fixed_end.
 ///
-/// Collective; returns when all ranks have agreed. Until Execution::wait() has returned, `data`
-/// belongs to Valet; the other arguments may go at once. Several may go on on one communicator,
-/// begun in the same order on all ranks, each in data and with a budget of its own.
+/// Collective, with the arguments of transfer_fixed(); returns when all ranks have agreed. Until
+/// Execution::wait() has returned, `data` belongs to Valet; the other arguments may go at once.
+/// Several may be under way on one communicator, each in data and with a budget of its own; all
+/// ranks begin them in the same order, and end them in the same order.
 ///
 /// If the budgets hold all that leaves, at most 8 MiB per rank, it is under way on return.
 /// Otherwise pages move in Execution::progress() and wait(), and where these do not fit the budget,
@@ -153,7 +160,7 @@ template <std::integral Count>
                                              std::size_t item_bytes,
                                              const AlltoallOptions& options = {}) {
   return detail::run_items(valet::detail::start_alltoallv_of_known, {dest_gfq, src_gfq},
-                           communicator, {data, capacity_bytes}, {item_bytes, "items", "counts"},
+                           communicator, {data, capacity_bytes}, detail::items_of(item_bytes),
                            src_counts, dest_counts, options);
 }
 

@@ -154,8 +154,12 @@ inline std::optional<Diagnostic> count_fixed(const Transfer& transfer, std::size
 struct Item {
   std::size_t bytes = 1;
   const char* name = "bytes";
-  const char* numbers = "sizes";  ///< name of the arrays behind "src_" and "dest_"
+  const char* numbers = "sizes";   ///< name of the arrays behind "src_" and "dest_"
+  const char* global = "offsets";  ///< what must be the same on all ranks
 };
+inline Item items_of(std::size_t bytes) {
+  return {bytes, "items", "counts", "offsets and item_bytes"};
+}
 
 /// The numbers of items of a rank's quadrants in one of the partitions.
 template <std::integral Size>
@@ -236,7 +240,8 @@ Diagnostic sizes_differ(const Partitions& partitions, const Sizes<Size>& after, 
           "rank " + std::to_string(source) + " has " + std::to_string(sent) + " " +
               after.item.name + " for it by src_" + numbers + ", but " + which + " add up to " +
               std::to_string(after.of(shared)) + "; move the " + numbers +
-              " with transfer_fixed first, and give the same offsets on all ranks"};
+              " with transfer_fixed first, and give the same " + after.item.global +
+              " on all ranks"};
 }
 
 /// alltoallv_of_known() or start_alltoallv_of_known().
