@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Finds the dependencies. Sets VALET_WITH_KOKKOS and VALET_WITH_ZOLTAN if the adapters are built, and
-# VALET_WITH_P4EST if the example and the tests that need p4est are built.
+# VALET_WITH_P4EST if the example and the tests that need p4est are built; VALET_WITH_PETSC likewise.
 # Included by the top level: imported targets are visible in the directory that finds them and below.
 
 # Debian's Kokkos requires extensions to be off and prints a warning unless this is set.
@@ -157,6 +157,15 @@ if(valet_uses_of_p4est)
   endif()
   list(JOIN valet_uses_of_p4est ", " valet_uses_of_p4est)
   valet_decide_adapter(VALET_P4EST P4est "${valet_uses_of_p4est}")
+endif()
+
+# The PETSc adapter does not need PETSc, its tests do.
+set(VALET_WITH_PETSC FALSE)
+if(VALET_BUILD_TESTS)
+  if(VALET_PETSC)
+    find_package(PETSc 3.18 QUIET)
+  endif()
+  valet_decide_adapter(VALET_PETSC PETSc tests/petsc)
 endif()
 
 # Only for the scale tests: the core is compiled again for SimGrid's MPI.

@@ -20,6 +20,7 @@ set(waiting
     valet/kokkos/ragged.hpp
     valet/p4est.h
     valet/p4est/transfer.hpp
+    valet/petsc.h
     valet/zoltan/attached.hpp
     valet/zoltan/lists.hpp
     valet/zoltan/rebalancer.hpp
@@ -37,7 +38,8 @@ set(group_c "valet/[a-z0-9_]+[.]h")
 # Headers with macros only, or without declarations of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.h valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
-          "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/zoltan/include")
+          "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/petsc/include"
+          "${SOURCE_DIR}/adapters/zoltan/include")
 
 set(headers "")
 file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")

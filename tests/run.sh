@@ -84,6 +84,7 @@ fi
 valet_install_packages "${packages[@]}"
 # Optional: where there is no such package, the AMR example and its tests are skipped.
 valet_install_packages libp4est-dev || echo "Without libp4est-dev the AMR example is not built." >&2
+valet_install_packages petsc-dev || echo "Without petsc-dev DMSwarms are not compared with PETSc." >&2
 valet_install_packages libscalapack-openmpi-dev ||
   echo "Without libscalapack-openmpi-dev layouts are not compared with ScaLAPACK." >&2
 valet_install_packages libsimgrid-dev ||

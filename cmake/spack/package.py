@@ -64,6 +64,7 @@ class Valet(CMakePackage):
             self.define("VALET_CBC", False),
             self.define("VALET_DOCS", False),
             self.define("VALET_P4EST", False),
+            self.define("VALET_PETSC", False),
             self.define("VALET_SCALAPACK", False),
             self.define("VALET_SMPI", False),
             self.define("VALET_WARNINGS_AS_ERRORS", False),
