@@ -68,26 +68,10 @@ class AddressedBlocks {
       memory_.assign(bytes, std::byte{0xEE});
   }
 
+  /// The same in every call, so that its tables are made once.
   [[nodiscard]] BlockStorage storage() {
-    std::byte* const base = node_.empty() ? memory_.data() : node_.data();
-    switch (shape_) {
-      case Shape::dense: return {field(base, slots_, dense_bytes_, "dense")};
-      case Shape::structure:
-        return {field(reinterpret_cast<double*>(base), slots_, 1, "scalar"),
-                field(reinterpret_cast<double*>(base + 8 * slots_), slots_, 3, "vector"),
-                field(reinterpret_cast<float*>(base + 32 * slots_), slots_, 1, "single")};
-      case Shape::strided: return {strided_field(base, slots_, 20, 32, "padded")};
-      case Shape::dimensions: break;
-      case Shape::tiles: return tiles(base);
-      case Shape::segments: return {segments(base)};
-      case Shape::pointers:
-        pointers_.resize(slots_);
-        for (std::uint64_t slot = 0; slot < slots_; ++slot)
-          pointers_[slot] = reinterpret_cast<double*>(base) + 6 * (slots_ - 1 - slot);
-        return {pointed_field(std::span<double* const>(pointers_), 5, "pointers")};
-      case Shape::device: return device_->storage();
-    }
-    return {columns(base)};
+    if (!storage_) storage_.emplace(make_storage());
+    return *storage_;
   }
 
   void write(std::uint64_t slot, const Address& origin) {
@@ -117,6 +101,28 @@ class AddressedBlocks {
 
  private:
   static constexpr std::uint64_t slots_per_tile = 3;
+
+  [[nodiscard]] BlockStorage make_storage() {
+    std::byte* const base = node_.empty() ? memory_.data() : node_.data();
+    switch (shape_) {
+      case Shape::dense: return {field(base, slots_, dense_bytes_, "dense")};
+      case Shape::structure:
+        return {field(reinterpret_cast<double*>(base), slots_, 1, "scalar"),
+                field(reinterpret_cast<double*>(base + 8 * slots_), slots_, 3, "vector"),
+                field(reinterpret_cast<float*>(base + 32 * slots_), slots_, 1, "single")};
+      case Shape::strided: return {strided_field(base, slots_, 20, 32, "padded")};
+      case Shape::dimensions: break;
+      case Shape::tiles: return tiles(base);
+      case Shape::segments: return {segments(base)};
+      case Shape::pointers:
+        pointers_.resize(slots_);
+        for (std::uint64_t slot = 0; slot < slots_; ++slot)
+          pointers_[slot] = reinterpret_cast<double*>(base) + 6 * (slots_ - 1 - slot);
+        return {pointed_field(std::span<double* const>(pointers_), 5, "pointers")};
+      case Shape::device: return device_->storage();
+    }
+    return {columns(base)};
+  }
 
   [[nodiscard]] Field columns(std::byte* base) const {
     Field columns = strided_field(base, slots_, 8, 8, "columns");
@@ -159,6 +165,7 @@ class AddressedBlocks {
   std::vector<std::byte> memory_;
   NodeArray<std::byte> node_;
   std::vector<double*> pointers_;
+  std::optional<BlockStorage> storage_;
   std::unique_ptr<FakeDevice> device_;
 };
 
