@@ -108,12 +108,13 @@ std::size_t parse_bytes(std::string_view text) {
       case 'G': unit = std::size_t{1} << 30; break;
       default: good = false;
     }
-    good = good && rest + 1 == end;
+    const std::string_view behind(rest + 1, end);
+    good = good && (behind.empty() || behind == "iB");
   }
   if (!good || value > std::numeric_limits<std::size_t>::max() / unit)
     throw Error(ErrorCode::invalid_argument,
                 "'" + std::string(text) +
-                    "' is not a number of bytes; write for example 4M, 512K or 65536");
+                    "' is not a number of bytes; write for example 4M, 4MiB, 512K or 65536");
   return value * unit;
 }
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 OPTION = re.compile(r'\boption\((\w+) "[^"]*" (\S+?)\)')
-CHOICE = re.compile(r'\bset\(((?:VALET|BUILD)_\w+) (\w+) CACHE STRING')
+CHOICE = re.compile(r'\bset\(((?:VALET|BUILD)_\w+) (\S+) CACHE STRING')
 # A row of the table of options, and how it says a default that depends on the project.
 ROW = re.compile(r"^\| `((?:VALET|BUILD)_\w+)` \| (.*?) \|", re.MULTILINE)
 SAID = {"${PROJECT_IS_TOP_LEVEL}": "`ON` at the top level", "${valet_assertions_default}": "`OFF` in Release"}

@@ -61,13 +61,15 @@ TEST(Options, BytesWithPowersOf1024) {
   EXPECT_EQ(parse_bytes("4M"), 4U << 20);
   EXPECT_EQ(parse_bytes("4m"), 4U << 20);
   EXPECT_EQ(parse_bytes("3G"), std::size_t{3} << 30);
+  EXPECT_EQ(parse_bytes("64MiB"), 64U << 20);
   EXPECT_EQ(parse_bytes("18446744073709551615"), ~std::size_t{0});
   EXPECT_EQ(parse_bytes("17179869183G"), ((std::size_t{1} << 34) - 1) << 30);
 }
 
 TEST(Options, BytesThatAreNoNumberOrTooLargeAreRefused) {
-  for (const char* text : {"", "M", "4 M", "4MB", "4T", "-1", "+1", " 4", "4.5M", "0x10",
-                           "18446744073709551616", "17179869184G", "18014398509481984K"}) {
+  for (const char* text :
+       {"", "M", "4 M", "4MB", "4Mi", "4MiBs", "4iB", "4T", "-1", "+1", " 4", "4.5M", "0x10",
+        "18446744073709551616", "17179869184G", "18014398509481984K"}) {
     SCOPED_TRACE(text);
     expect_invalid([&] { static_cast<void>(parse_bytes(text)); },
                    std::string(text) + "' is not a number of bytes; write for example 4M");

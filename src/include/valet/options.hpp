@@ -187,7 +187,7 @@ VALET_EXPORT Heuristic parse_heuristic(std::string_view name);
 /// The edge order named "ascending" or "rotated". Local. @throws Error invalid_argument.
 VALET_EXPORT EdgeOrder parse_edge_order(std::string_view name);
 /// Parses a number of bytes such as "4M": digits, optionally followed by K, M or G (powers of
-/// 1024). Local.
+/// 1024), also written KiB, MiB and GiB. Local.
 /// @throws Error invalid_argument.
 VALET_EXPORT std::size_t parse_bytes(std::string_view text);
 

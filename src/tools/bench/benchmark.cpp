@@ -12,8 +12,10 @@ namespace valet::bench {
 
 std::vector<Option> Benchmark::options() {
   std::vector<Option> all = own_options_;
-  all.push_back(
-      {"--repeat", &repeat_, "number of measurements; the median is printed", positive()});
+  all.push_back({"--repeat", &repeat_,
+                 std::string("number of measurements; the median is printed") +
+                     (repeat_ > 0 ? "" : ". 0: what about three seconds hold, five at least"),
+                 positive()});
   all.push_back(
       {"--bind,!--no-bind", &bind_,
        "give each rank a core of its own, if it shares those that it may run on and there "
@@ -46,6 +48,12 @@ Option Benchmark::storage_option() {
 }
 
 bool Benchmark::run() {
+  tools::JsonFile file;
+  std::uint64_t unwritable = 0;
+  if (world_rank() == 0) unwritable = static_cast<std::uint64_t>(file.create(json_));
+  unwritable = largest_of_ranks(unwritable);
+  if (unwritable != 0)
+    refuse("--json: ", tools::JsonFile::complaint(json_, static_cast<int>(unwritable)));
   const std::string placement = place_ranks(bind_);
   if (world_rank() == 0) std::printf("%s\n", placement.c_str());
   Case content = describe_storage();
@@ -57,14 +65,14 @@ bool Benchmark::run() {
   bar_ = observe::ProgressBar();
   if (world_rank() == 0) tools::print_table(rows_);
   content["cases"] = rows_;
-  content.update(summary());
   const std::optional<std::uint64_t> copies = single_copy_calls();
   Case& all_copies = content["single_copy_calls"];
   if (copies) all_copies = sum_of_ranks(*copies);
   if (world_rank() == 0)
     std::printf("single copies between processes (CMA): %s\n",
                 copies ? all_copies.dump().c_str() : "unknown");
-  if (world_rank() == 0) tools::write_json(json_, content);
+  content.update(summary());
+  if (world_rank() == 0) file.write(content);
   return std::ranges::all_of(rows_, [](const Case& row) { return row["verified"].get<bool>(); });
 }
 

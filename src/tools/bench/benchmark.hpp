@@ -155,6 +155,7 @@ class Benchmark {
 
 std::unique_ptr<Benchmark> make_alltoall_benchmark();
 std::unique_ptr<Benchmark> make_auto_benchmark();
+std::unique_ptr<Benchmark> make_check_benchmark();
 std::unique_ptr<Benchmark> make_exchange_benchmark();
 std::unique_ptr<Benchmark> make_junction_benchmark();
 std::unique_ptr<Benchmark> make_restart_benchmark();

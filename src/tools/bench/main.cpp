@@ -14,17 +14,25 @@ namespace valet::bench {
 namespace {
 
 constexpr std::array all_benchmarks{
-    make_alltoall_benchmark, make_auto_benchmark,    make_exchange_benchmark,
-    make_junction_benchmark, make_layout_benchmark,  make_madre_benchmark,
-    make_ragged_benchmark,   make_restart_benchmark, make_sizes_benchmark,
-    make_trace_benchmark,
+    make_alltoall_benchmark, make_auto_benchmark,     make_check_benchmark,
+    make_exchange_benchmark, make_junction_benchmark, make_layout_benchmark,
+    make_madre_benchmark,    make_ragged_benchmark,   make_restart_benchmark,
+    make_sizes_benchmark,    make_trace_benchmark,
 #ifdef VALET_BENCH_KOKKOS
     make_device_benchmark,   make_kokkos_benchmark,
 #endif
 #ifdef VALET_BENCH_ZOLTAN
-    make_dropin_benchmark,   make_phases_benchmark,  make_rebalance_benchmark,
+    make_dropin_benchmark,   make_phases_benchmark,   make_rebalance_benchmark,
 #endif
 };
+
+/// What the library calls budget_bytes is --memory here.
+std::string in_words_of_options(std::string text) {
+  const std::string there = "budget_bytes", here = "--memory";
+  for (std::size_t at = 0; (at = text.find(there, at)) != std::string::npos; at += here.size())
+    text.replace(at, there.size(), here);
+  return text;
+}
 
 int run(int argc, char** argv) {
   bool verified = true;
@@ -41,7 +49,8 @@ int run(int argc, char** argv) {
         {"valet-bench", "Benchmarks Valet against MPI_Alltoallv. Start it with mpirun", {}, {}},
         commands, argc, argv, world_rank() == 0);
   } catch (const Error& error) {
-    if (world_rank() == 0) std::fprintf(stderr, "valet-bench: %s\n", error.what());
+    if (world_rank() == 0)
+      std::fprintf(stderr, "valet-bench: %s\n", in_words_of_options(error.what()).c_str());
     const bool bad_input =
         error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::budget_too_small;
     return bad_input ? 2 : 1;

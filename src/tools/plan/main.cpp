@@ -111,6 +111,9 @@ Problem problem_of(const Arguments& arguments) {
 
 void run(Arguments& arguments) {
   require_one_source(arguments);
+  tools::JsonFile file;
+  if (const int error = file.create(arguments.json); error != 0)
+    tools::refuse("--json: ", tools::JsonFile::complaint(arguments.json, error));
   tools::Case analysis;
   if (is_file_of_ranks(arguments.matrix)) {
     analysis = contents_of(arguments.matrix);
@@ -129,7 +132,7 @@ void run(Arguments& arguments) {
     analysis = analyse(problem_of(arguments), arguments.analysis);
     print(analysis);
   }
-  tools::write_json(arguments.json, analysis);
+  file.write(analysis);
 }
 
 }  // namespace

@@ -144,10 +144,11 @@ TEST(Program, SaysWhatWasMeant) {
   expect_refused("--pattern ring one.mtx two.mtx", "unexpected argument 'two.mtx'; --help shows");
 }
 
-TEST(Program, FailsWhereItCannotWrite) {
+TEST(Program, RefusesAFileThatCannotBeWrittenBeforeItAnalyses) {
   const ProgramRun outcome = run("--pattern ring --json /no/such/directory/file.json");
-  EXPECT_EQ(outcome.code, 1);
-  expect_words(outcome.text, {"cannot write '/no/such/directory/file.json' (No such file"});
+  EXPECT_EQ(outcome.code, 2);
+  expect_words(outcome.text, {"--json: cannot write '/no/such/directory/file.json' (No such file"});
+  EXPECT_EQ(outcome.text.find("transfers"), std::string::npos) << outcome.text;
 }
 
 TEST(Program, WritesItsFileAsAWholeOrNotAtAll) {
