@@ -12,7 +12,7 @@ namespace valet::detail {
 
 /// All variables of the environment that Valet reads, those of adapters included: one process
 /// may use only a part of the library in an environment made for another.
-constexpr std::array<std::string_view, 21> variables{"VALET_ALLTOALL_MEMORY",
+constexpr std::array<std::string_view, 22> variables{"VALET_ALLTOALL_MEMORY",
                                                      "VALET_DEVICE_MPI",
                                                      "VALET_MIGRATE_CALLBACKS",
                                                      "VALET_MIGRATE_EDGE_ORDER",
@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, 21> variables{"VALET_ALLTOALL_MEMORY",
                                                      "VALET_MIGRATE_SEED",
                                                      "VALET_MIGRATE_SHARE_MEMORY",
                                                      "VALET_MIGRATE_TRACE",
+                                                     "VALET_MIGRATE_TRANSFERS",
                                                      "VALET_MIGRATE_VERBOSE",
                                                      "VALET_MIGRATE_VERIFY",
                                                      "VALET_MIGRATE_WHEN_INFEASIBLE",

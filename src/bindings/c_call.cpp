@@ -155,6 +155,7 @@ Options to_options(const Valet_Options& options) {
   for_each_number(result, options, [](auto& value, const auto& in_c) { convert(in_c, value); });
   result.phased.available_bytes = to_available_bytes(options.phased);
   if (options.trace != nullptr) result.trace = options.trace;
+  if (options.transfers != nullptr) result.transfers = options.transfers;
   result.progress = to_progress(options.progress, options.progress_data);
   require_nothing_wrong(plan::check_options(result));
   return result;

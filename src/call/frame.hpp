@@ -10,6 +10,7 @@
 #include "observe/observer.hpp"
 #include "observe/progress.hpp"
 #include "observe/trace_file.hpp"
+#include "observe/transfer_file.hpp"
 #include "storage/loan.hpp"
 #include <valet/ledger.hpp>
 #include <valet/report.hpp>
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -42,6 +44,8 @@ class Frame {
     channel.watch(observer.get());
     callbacks.protect(progress_, progress_name);
     if (!options.trace.empty()) record(options.trace);
+    if constexpr (requires { options.transfers; })
+      if (!options.transfers.empty()) list_transfers(options.transfers);
   }
   /// A part of another call, which gives it the channel while it is at work: with a ledger of its
   /// own, and the memory and the observer of the whole, which must outlive it.
@@ -76,6 +80,22 @@ class Frame {
   /// Writes it, where there is one. Collective.
   void write_trace() {
     if (trace_) trace_->write(channel, caption);
+  }
+  /// Lists who has sent how much to whom, on all ranks or on none. @param path  As in record().
+  void list_transfers(const std::string& path) { transfers_ = path; }
+  [[nodiscard]] bool lists_transfers() const { return transfers_.has_value(); }
+  /// Writes the list, where it is wanted, once all has moved. Collective.
+  /// @param destinations  What this rank sent: entries with `rank` and `count`; it may be itself.
+  template <class Destinations>
+  void write_transfers(const std::string& method, observe::TransferRow row,
+                       const Destinations& destinations) const {
+    if (!transfers_) return;
+    row.peak_extra_bytes = ledger.peak_bytes();
+    const auto list = [&](const observe::PutTransfer& put) {
+      for (const auto& to : destinations)
+        if (to.rank != channel.rank() && to.count > 0) put(to.rank, to.count);
+    };
+    observe::write_transfers(channel, *transfers_, method, row, list);
   }
   /// The progress of what moves, as long as the result lives.
   [[nodiscard]] observe::ProgressMeter progress(const std::string& title, std::uint64_t blocks,
@@ -153,6 +173,7 @@ class Frame {
   std::function<void(const Progress&)> progress_;  ///< does not throw
   bool progress_bar_;
   std::unique_ptr<observe::TraceFile> trace_;  ///< null where none is wanted
+  std::optional<std::string> transfers_;       ///< nothing where none are wanted
   bool watched_ = false;                       ///< some rank has callbacks, once agreed upon
 };
 

@@ -264,6 +264,9 @@ Report plan::Executor::finish() {
   const Ends ends{this};
   redistribute();
   if (verification_) hash_after();
+  state_.frame->write_transfers(
+      report.method, {flows_.slots - flows_.blocks_before, report.bytes_sent, report.budget_bytes},
+      flows_.outgoing);
   return std::move(report);
 }
 
@@ -429,9 +432,11 @@ std::optional<Diagnostic> check_binding(const plan::State& state, const StorageB
     return invalid(
         "the storage may throw exceptions, so it cannot be bound; execute the plan with "
         "the storage each time");
-  if (!state.options.verify && !state.frame->traces() && !state.frame->callbacks.any())
+  if (!state.options.verify && !state.frame->traces() && !state.frame->lists_transfers() &&
+      !state.frame->callbacks.any())
     return std::nullopt;
-  return invalid("a plan with verify, trace or callbacks cannot be bound; plan without them");
+  return invalid(
+      "a plan with verify, trace, transfers or callbacks cannot be bound; plan without them");
 }
 
 /// Looks at the storage, and agrees that all ranks can move its blocks. Collective.

@@ -52,6 +52,7 @@ void agree_on_options(mpi::Agreement& agreement, const Options& options) {
   agreement.equal({"Options::phased.available_bytes", mpi::is_given},
                   bool(options.phased.available_bytes));
   agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
+  agreement.equal({"Options::transfers", mpi::is_given}, !options.transfers.empty());
 }
 
 void agree_on_options(mpi::Agreement& agreement, const LayoutOptions& options) {

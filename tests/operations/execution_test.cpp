@@ -185,7 +185,7 @@ TEST(Bound, PlanIsRefusedOnAllRanksWhereItWouldHaveToAgreeEachTime) {
     Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, options);
     const Outcome outcome = outcome_of([&] { plan.bind(filled->storage()); });
     expect_error(outcome, ErrorCode::invalid_argument,
-                 {"verify, trace or callbacks", "plan without them"});
+                 {"verify, trace, transfers or callbacks", "plan without them"});
   }
   Options options;
   if (is_odd()) options.progress = [](const Progress&) {};

@@ -132,6 +132,7 @@ std::vector<Mistake<Options>> mistakes() {
       {"Options::phased.available_bytes differs: ",
        [](Options& o) { o.phased.available_bytes = [] { return std::size_t{100}; }; }},
       {"Options::trace differs: ", [](Options& o) { o.trace = "/tmp/never_written.json"; }},
+      {"Options::transfers differs: ", [](Options& o) { o.transfers = "/tmp/never.mtx"; }},
       {"Options::method is 99", [](Options& o) { o.method = static_cast<Method>(99); }},
       {"Options::order is -1", [](Options& o) { o.order = static_cast<Order>(-1); }},
       {"PhasedOptions::heuristic is 6",
@@ -315,6 +316,7 @@ TEST(OptionsOfAllOperations, InCAreCheckedAndAgreedOn) {
           o.phased.available_bytes = [](void*) { return std::size_t{100}; };
         }},
        {"Options::trace differs: ", [](Valet_Options& o) { o.trace = "/tmp/never.json"; }},
+       {"Options::transfers differs: ", [](Valet_Options& o) { o.transfers = "/tmp/never.mtx"; }},
        {"unknown method 99", [](Valet_Options& o) { o.method = 99; }},
        {"unknown order -1", [](Valet_Options& o) { o.order = -1; }},
        {"unknown all-to-all method 17", [](Valet_Options& o) { o.alltoall_method = 17; }},

@@ -118,8 +118,9 @@ class Arrays(unittest.TestCase):
         options = c.options_of({})
         self.assertEqual((options.budget_bytes, options.method, options.keep_memory, options.progress_bar,
                           options.stream.window, options.phased.heuristic, options.phased.seed,
-                          options.cyclic.edge_order, options.trace, options.negative_rank),
-                         (4 << 20, 4, 1, 1, 32, 3, 1, 0, None, 0))
+                          options.cyclic.edge_order, options.trace, options.negative_rank,
+                          options.transfers),
+                         (4 << 20, 4, 1, 1, 32, 3, 1, 0, None, 0, None))
         report, storage, plan = c.new_report(), valet._storage.Storage([np.zeros(3)]), c.c_void_p()
         own = np.full(3, rank, np.int32)
         c.check(c.library.Valet_Plan_to_ranks(c.handle_of(comm), storage.handle, 3, None, own.ctypes.data,

@@ -245,17 +245,19 @@ TEST_P(ZoltanParameters, ThatSayNothingAreErrorsWhereTheyAreSetAndElsewhereIgnor
   }
 }
 
-TEST_P(ZoltanParameters, WriteAReportOfAllRanksOnceAndATrace) {
+TEST_P(ZoltanParameters, WriteAReportOfAllRanksOnceATraceAndTheTransfers) {
   const std::string file = testing::TempDir() + "valet_parameters_np" + std::to_string(size());
-  const std::string report = file + "_report.json", trace = file + "_trace.json";
+  const std::string report = file + "_report.json", trace = file + "_trace.json",
+                    transfers = file + ".mtx";
   const auto remove = [&] {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank() == 0) std::remove(report.c_str());
     if (rank() == 0) std::remove(trace.c_str());
+    if (rank() == 0) std::remove(transfers.c_str());
     MPI_Barrier(MPI_COMM_WORLD);
   };
   remove();
-  Given given{{"MIGRATE_TRACE", trace}};
+  Given given{{"MIGRATE_TRACE", trace}, {"MIGRATE_TRANSFERS", transfers}};
   // Rank 0 writes.
   if (rank() == 0 || std::string(door().name) == "Rebalancer")
     given.emplace_back("MIGRATE_REPORT", report);
@@ -268,6 +270,8 @@ TEST_P(ZoltanParameters, WriteAReportOfAllRanksOnceAndATrace) {
     EXPECT_TRUE(line.starts_with('{') && line.ends_with('}')) << line;
     EXPECT_FALSE(std::getline(written, line)) << line;
     EXPECT_TRUE(std::ifstream(trace).good());
+    std::getline(std::ifstream(transfers), line);
+    EXPECT_EQ(line, "%%MatrixMarket matrix coordinate integer general");
   }
   remove();
 }

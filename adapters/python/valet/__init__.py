@@ -7,7 +7,7 @@ which move without a copy. They are writeable and have as many rows as a rank ma
 which are in use. `Arrays` grow. Options are named as in valet.h: ``budget_bytes``, ``method``
 ("automatic", "stream", "direct", "phased", "cyclic"), ``order`` ("any", "fill", "stable"),
 ``negative_rank`` ("refuse", "drop"), ``verify``, ``message_bytes``, ``share_memory``,
-``keep_memory``, ``trace``, ``progress``, ``progress_bar``, ``window``, ``heuristic``,
+``keep_memory``, ``trace``, ``transfers``, ``progress``, ``progress_bar``, ``window``, ``heuristic``,
 ``scheduler``, ``parking``, ``seed``, ``edge_order``. What is wrong on any rank is `Error` on all,
 and nothing has moved.
 """

@@ -36,7 +36,7 @@ class Options(Structure):
                 ("verify", c_int), ("share_memory", c_int), ("keep_memory", c_int), ("message_bytes", c_size_t),
                 ("alltoall_method", c_int), ("progress_bar", c_int), ("stream", StreamOptions),
                 ("phased", PhasedOptions), ("cyclic", CyclicOptions), ("trace", c_char_p), ("progress", Progress_fn),
-                ("progress_data", c_void_p), ("negative_rank", c_int)]
+                ("progress_data", c_void_p), ("negative_rank", c_int), ("transfers", c_char_p)]
 
 
 class JunctionOptions(Structure):
@@ -205,7 +205,7 @@ def options_of(given: dict) -> Options:
             if value not in _choices[name]:
                 raise ValueError(f"{name} is {value!r}; it is one of {', '.join(_choices[name])}")
             value = _choices[name][value]
-        elif name == "trace":
+        elif name in ("trace", "transfers"):
             value = os.fsencode(value)
         elif name == "progress":
             value = _progress_of(value)

@@ -79,7 +79,8 @@ module valet
     integer(c_int) :: edge_order
   end type
 
-  !> Start from Valet_Options_default(). `trace` is c_loc of a path that ends with c_null_char.
+  !> Start from Valet_Options_default(). `trace` and `transfers` are c_loc of a path that ends with
+  !! c_null_char.
   !! `progress` is c_funloc of a subroutine with bind(C) and two arguments: type(Valet_Progress),
   !! intent(in), and `progress_data` as type(c_ptr), value.
   type, bind(C), public :: Valet_Options
@@ -100,6 +101,7 @@ module valet
     type(c_funptr) :: progress
     type(c_ptr) :: progress_data
     integer(c_int) :: negative_rank
+    type(c_ptr) :: transfers
   end type
 
   integer, parameter, public :: VALET_REPORT_METHOD_BYTES = 16, VALET_REPORT_REASON_BYTES = 256

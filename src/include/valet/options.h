@@ -125,6 +125,7 @@ typedef struct Valet_Options {
   Valet_Progress_fn* progress; /**< NULL for none; used until the plan is freed */
   void* progress_data;         /**< for progress */
   int negative_rank;           /**< default VALET_NEGATIVE_RANK_REFUSE */
+  const char* transfers;       /**< path of a matrix of transfers, as `trace`; NULL for none */
 } Valet_Options;
 
 /** Sets all options to their defaults, and `struct_size`. Local.

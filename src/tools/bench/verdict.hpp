@@ -44,12 +44,19 @@ struct Verdict {
   std::string text;  ///< such as "pays in memory and costs time: ..."
 };
 
+/// A ratio with one digit behind the point.
+[[nodiscard]] inline std::string times(double ratio) {
+  const auto tenths = std::lround(ratio * 10);
+  return tools::text_of(tenths / 10, ".", tenths % 10);
+}
+
 /// Such as "35 % more time".
 [[nodiscard]] inline std::string said_of_time(const Verdict& verdict) {
   const double ratio = verdict.ratios.middle;
-  if (!verdict.is_faster && !verdict.is_slower) return "about the same time";
-  const auto tenths = std::lround(ratio * 10);
-  if (tenths >= 20) return tools::text_of(tenths / 10, ".", tenths % 10, " times the time");
+  if (!verdict.is_faster && !verdict.is_slower)
+    return "rounds take " + times(verdict.ratios.lower) + " to " + times(verdict.ratios.upper) +
+           " times the time";
+  if (ratio >= 2) return times(ratio) + " times the time";
   return tools::text_of(std::lround(std::abs(ratio - 1) * 100), " % ", ratio > 1 ? "more" : "less",
                         " time");
 }

@@ -11,6 +11,7 @@
 #include "scale.hpp"
 #include "tools/command_line.hpp"
 #include "tools/errors.hpp"
+#include "transfers.hpp"
 
 #include <cstdio>
 #include <utility>
@@ -36,7 +37,8 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
   return {
       {"matrix", &arguments.matrix,
        "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
-       "row to column, ranks counted from 1; give either this, --pattern, --graph, --neighbours or "
+       "row to column, ranks counted from 1, such as Options::transfers writes; give either this, "
+       "--pattern, --graph, --neighbours or "
        "--junction. Or a file that ranks have written, NAME.valet: prints what is in it"},
       {"--pattern", &arguments.pattern.name, "generated transfer matrix: " + names},
       {"--graph", &arguments.graph,
@@ -45,21 +47,22 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
       {"--neighbours", &arguments.scale.neighbours,
        "print the memory and planning time of a rank among --ranks for the method stream; each "
        "rank deals its blocks out to this number of neighbours in turn"},
-      {"--block-bytes", &arguments.scale.block_bytes, "with --neighbours: bytes per block"},
+      {"--block-bytes", &arguments.scale.block_bytes,
+       "with --neighbours and matrix files that Valet has not written: bytes per block"},
       {"--junction", &arguments.junction.move,
        "print the messages and memory of an array that one job puts and another gets, by the "
        "layouts block:grid:block:grid, as in 64x64:2x2:30x50:4x1"},
       {"--extent", &arguments.junction.extent, "with --junction: extents of the array"},
       {"--element-bytes", &arguments.junction.element_bytes, "with --junction: bytes per element"},
       {"--budget", &arguments.scale.budget_bytes,
-       "with --neighbours and --junction: bytes of scratch per rank"},
+       "with --neighbours, --junction and such matrix files: bytes of scratch per rank"},
       {"--latency", &arguments.scale.latency_seconds,
-       "with --neighbours: latency of a message in seconds"},
+       "with --neighbours and matrix files: latency of a message in seconds"},
       {"--bandwidth", &arguments.scale.bandwidth,
-       "with --neighbours: bytes per second, of the network and of memory"},
+       "with --neighbours and matrix files: bytes per second, of the network and of memory"},
       {"--free", &arguments.free,
        "free slots: one number for all ranks, or a file with a number per rank; required with a "
-       "matrix file, patterns and graphs have defaults"},
+       "matrix file that Valet has not written, patterns and graphs have defaults"},
       {"--scratch", &arguments.scratch, "additional free slots on every rank"},
       {"--ranks", &arguments.pattern.ranks,
        "number of ranks of a pattern, or with --neighbours of the job; 0: the default of the "
@@ -89,24 +92,46 @@ void require_one_source(const Arguments& arguments) {
         "give exactly one of: a matrix file, --pattern, --graph, --neighbours, --junction");
 }
 
-Problem source_of(const Arguments& arguments) {
+TransferOptions transfer_options(const ScaleOptions& scale) {
+  return {scale.block_bytes, scale.budget_bytes, scale.latency_seconds, scale.bandwidth};
+}
+
+Problem source_of(const Arguments& arguments, std::vector<RankFacts>& facts) {
   if (!arguments.graph.empty()) {
     const auto graph = read_matrix(arguments.graph, true);
     return hamiltonian_gadget(graph, default_start(graph));
   }
   if (!arguments.pattern.name.empty()) return make_pattern(arguments.pattern);
   schedule::TransferMatrix matrix = read_matrix(arguments.matrix);
-  if (arguments.free.empty())
-    tools::refuse("free slots are needed with a matrix: --free NUMBER or --free FILE");
-  return {arguments.matrix, std::move(matrix), {}};
+  facts = read_facts(arguments.matrix, matrix.ranks());
+  if (arguments.free.empty() && facts.empty())
+    tools::refuse(
+        "free slots are needed with a matrix that Valet has not written: --free NUMBER or --free "
+        "FILE");
+  const std::uint64_t block_bytes =
+      mean_block_bytes(matrix, facts, transfer_options(arguments.scale));
+  return {arguments.matrix, std::move(matrix), free_of(facts, block_bytes)};
 }
 
-Problem problem_of(const Arguments& arguments) {
-  Problem problem = source_of(arguments);
+Problem problem_of(const Arguments& arguments, std::vector<RankFacts>& facts) {
+  Problem problem = source_of(arguments, facts);
   if (!arguments.free.empty()) problem.free = read_free(arguments.free, problem.matrix.ranks());
   if (arguments.scratch > schedule::most_blocks) tools::refuse("--scratch is more than 2^60 slots");
   for (std::uint64_t& slots : problem.free) slots += arguments.scratch;
   return problem;
+}
+
+void analyse_matrix(const Arguments& arguments, tools::Case& analysis) {
+  std::vector<RankFacts> facts;
+  const Problem problem = problem_of(arguments, facts);
+  tools::Case transfers;
+  if (!arguments.matrix.empty()) {
+    transfers = analyse_transfers(problem.matrix, facts, transfer_options(arguments.scale));
+    print_transfers(transfers, problem.matrix);
+  }
+  analysis = analyse(problem, arguments.analysis);
+  print(analysis);
+  if (!arguments.matrix.empty()) analysis["transfers"] = transfers;
 }
 
 void run(Arguments& arguments) {
@@ -129,8 +154,7 @@ void run(Arguments& arguments) {
     print_scale(analysis);
   } else {
     arguments.analysis.seed = arguments.pattern.seed;
-    analysis = analyse(problem_of(arguments), arguments.analysis);
-    print(analysis);
+    analyse_matrix(arguments, analysis);
   }
   file.write(analysis);
 }

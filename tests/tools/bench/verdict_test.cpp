@@ -24,7 +24,7 @@ TEST(Verdict, FollowsFromMemoryAndTime) {
   EXPECT_EQ(text({mebi, {1.25, 2.5, 1.25, 2.5, 1.25}}, mebi),
             "pays in memory and costs time: saves 7 MiB of 8 MiB a rank; 25 % more time");
   EXPECT_EQ(text({mebi, {0.5, 4, 1, 4, 0.5}}, mebi),
-            "pays in memory: saves 7 MiB of 8 MiB a rank; about the same time");
+            "pays in memory: saves 7 MiB of 8 MiB a rank; rounds take 0.5 to 2.0 times the time");
   EXPECT_EQ(text({9 * mebi, {0.5, 1, 0.5, 1, 0.5}}, mebi),
             "pays in time alone: takes 9 MiB in place of 8 MiB a rank; 50 % less time");
   EXPECT_EQ(text({mebi, {3.96, 8, 3.96, 8, 3.96}}, 8 * mebi),

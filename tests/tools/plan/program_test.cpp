@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
+#include <sstream>
 
 namespace valet::test {
 namespace {
@@ -82,6 +83,56 @@ TEST(Program, ReadsAMatrixAndFreeMemory) {
   expect_words(with_scratch.text, {"M = 12, 4 to 4 on a rank"});
 }
 
+TEST(Program, SaysWhoIsBusyInAMatrixThatValetHasWritten) {
+  // Blocks of 1000 bytes: rank 1 sends 300 of them and gets none; the budget makes ten slots.
+  const TemporaryFile matrix(
+      "%%MatrixMarket matrix coordinate integer general\n% by a run\n%! 2 0 300000 10000 70000\n"
+      "%! 1 190 100000 10000 20000\n%! 3 200 0 10000 5000\n3 3 3\n2 1 200\n2 3 100\n1 3 100\n");
+  const TemporaryFile json;
+  const ProgramRun outcome =
+      run(matrix.path() + " --latency 1e-3 --bandwidth 1e6 --json " + json.path());
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  expect_words(
+      outcome.text,
+      {"busiest rank: 1 (of 0 to 2), which sends 293 KiB to 2 ranks and gets 0 B from 0",
+       "predicted time: 302 ms at 1000 us a message and 0.001 GB/s in each direction",
+       "peak memory: 68.4 KiB beyond the blocks, on rank 1", "M = 420, 10 to 210 on a rank",
+       "of 200 blocks at most: '.:-=+*%@'\n  |    = |\n  |@   = |\n  |      |\n"});
+  const auto transfers = nlohmann::json::parse(json.text()).at("transfers");
+  EXPECT_EQ(transfers.at("block_bytes"), 1000);
+  EXPECT_EQ(transfers.at("busiest").at("bytes_sent"), 300'000);
+  EXPECT_EQ(transfers.at("memory").at("peak"), 70'000);
+  // By others there are no such lines: the free slots have to be said, and the size of a block.
+  const TemporaryFile plain("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 1024\n");
+  const ProgramRun without =
+      run(plain.path() + " --free 1024 --block-bytes 1024 --exact-seconds 0");
+  expect_words(without.text, {"1 MiB leave their rank, 1 KiB a block", "bound of memory: "});
+  EXPECT_EQ(without.text.find("peak memory"), std::string::npos) << without.text;
+  const TemporaryFile broken(
+      "%%MatrixMarket matrix coordinate integer general\n%! 1 2 3\n3 3 1\n1 2 1024\n");
+  expect_refused(broken.path(), "line 2: '%! rank free sent budget peak' is expected");
+  const TemporaryFile outside(
+      "%%MatrixMarket matrix coordinate integer general\n%! 4 1 1 1 1\n3 3 1\n1 2 1024\n");
+  expect_refused(outside.path(), "line 2: rank 4 is not within 1 and 3");
+}
+
+TEST(Program, DrawsManyRanksInFiftyRows) {
+  std::string text = "%%MatrixMarket matrix coordinate integer general\n120 120 120\n";
+  for (int rank = 1; rank <= 120; ++rank)
+    text += std::to_string(rank) + " " + std::to_string(rank % 120 + 1) + " 5\n";
+  const TemporaryFile matrix(text);
+  const ProgramRun outcome =
+      run(matrix.path() + " --free 5 --heuristic first_fit --exact-seconds 0");
+  expect_words(outcome.text, {"from row to column, 3 ranks a cell; of 10 blocks at most"});
+  std::istringstream lines(outcome.text);
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 160U) << line;
+    if (line.starts_with("  |")) ++rows;
+  }
+  EXPECT_EQ(rows, 40);
+}
+
 TEST(Program, StopsHeuristicsThatNeedTooManyPhases) {
   const TemporaryFile matrix(
       "%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 1000000000000\n"
@@ -112,8 +163,9 @@ TEST(Program, RefusesBadInput) {
   expect_refused(
       "", "give exactly one of: a matrix file, --pattern, --graph, --neighbours, --junction");
   expect_refused("--pattern figure6 --ranks 8", "give an odd number of ranks from 3 on, not 8");
-  expect_refused(matrix.path(),
-                 "free slots are needed with a matrix: --free NUMBER or --free FILE");
+  expect_refused(
+      matrix.path(),
+      "free slots are needed with a matrix that Valet has not written: --free NUMBER or");
   expect_refused(matrix.path() + " --free 99",
                  "rank 1 receives 100 blocks, sends 0 and has 99 free slots: it needs 1 more");
   expect_refused(wide.path() + " --free 100", "line 2: the matrix is not square");

@@ -27,6 +27,7 @@ struct Agreed {
   bool counts_objects = false;  ///< STEPS: all ranks have ZOLTAN_NUM_OBJ_FN
   bool report = false;          ///< some rank has MIGRATE_REPORT
   bool trace = false;           ///< some rank has MIGRATE_TRACE
+  bool transfers = false;       ///< some rank has MIGRATE_TRANSFERS
   std::uint64_t smallest_memory = 0;
 };
 

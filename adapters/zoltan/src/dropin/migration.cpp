@@ -72,6 +72,12 @@ class Migration {
     if (context_.agreed.post)
       mpi::agree(channel_, callbacks_.post(context_.user.imports, context_.user.exports));
     warning_ = object_count_.compare(context_);
+    const Valet_Migration_Report& report = context_.report;
+    const std::uint64_t least = std::min(report.objects_imported, report.objects_exported);
+    frame_.write_transfers(
+        name_of(parameters_.method),
+        {report.objects_imported - least, report.bytes_exported, report.budget_bytes},
+        exports_.peers);
   }
 
   /// Collective; the ranks have agreed on what run() did.
@@ -182,10 +188,12 @@ class Migration {
     if (agreed.counts_objects) object_count_.begin(callbacks_);
     agreed.report = !parameters_.report.empty();
     agreed.trace = !parameters_.options.trace.empty();
+    agreed.transfers = !parameters_.options.transfers.empty();
     agreed.smallest_memory = parameters_.options.budget_bytes;
     mpi::Agreement agreement;
-    for (bool* const on_some_rank : {&agreed.with_parts, &agreed.pre, &agreed.mid, &agreed.post,
-                                     &agreed.memory_fn, &agreed.report, &agreed.trace})
+    for (bool* const on_some_rank :
+         {&agreed.with_parts, &agreed.pre, &agreed.mid, &agreed.post, &agreed.memory_fn,
+          &agreed.report, &agreed.trace, &agreed.transfers})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
     // Where any rank's list is none they are announced: lists that look like one on some ranks
@@ -208,6 +216,7 @@ class Migration {
 
   /// All ranks record, or none.
   void begin_trace() {
+    if (context_.agreed.transfers) frame_.list_transfers(parameters_.options.transfers);
     if (!context_.agreed.trace) return;
     frame_.record(parameters_.options.trace);
     frame_.align();
@@ -377,6 +386,7 @@ class Migration {
   /// Whether there is a trace is agreed on.
   static Options untraced(Options options) {
     options.trace.clear();
+    options.transfers.clear();
     return options;
   }
 

@@ -138,6 +138,7 @@ auto& share_memory(Parameters& p) { return p.options.share_memory; }
 auto& keep_memory(Parameters& p) { return p.options.keep_memory; }
 auto& report(Parameters& p) { return p.report; }
 auto& trace(Parameters& p) { return p.options.trace; }
+auto& transfers(Parameters& p) { return p.options.transfers; }
 auto& heuristic(Parameters& p) { return p.options.phased.heuristic; }
 auto& parking(Parameters& p) { return p.options.phased.parking; }
 auto& scheduler(Parameters& p) { return p.options.phased.scheduler; }
@@ -159,6 +160,7 @@ constexpr std::array<Row, ParameterTable::count> rows{
      row<keep_memory, parse_flag>("MIGRATE_KEEP_MEMORY", "0, 1"),
      row<report, parse_path>("MIGRATE_REPORT", "the path of a file", any_object, true),
      row<trace, parse_path>("MIGRATE_TRACE", "the path of a file", any_object, true),
+     row<transfers, parse_path>("MIGRATE_TRANSFERS", "the path of a file", any_object, true),
      row<heuristic, parsed<parse_heuristic>>(
          "MIGRATE_HEURISTIC", "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, CONTINUOUS"),
      row<parking, parse_number<int>>(

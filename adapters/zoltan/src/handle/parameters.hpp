@@ -57,7 +57,7 @@ struct ParameterAnswer {
 /// Values that were given, as text; what was not given is left to the next table.
 class ParameterTable {
  public:
-  static constexpr std::size_t count = 18;
+  static constexpr std::size_t count = 19;
 
   /// Takes a value, after checking it; "DEFAULT" removes it. Names and values in upper or lower
   /// case, with white space around them. A refused value leaves the table as it was.

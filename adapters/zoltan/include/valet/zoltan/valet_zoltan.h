@@ -55,6 +55,8 @@
  *   nothing is appended and a warning gives the reason; the same holds for a trace.
  * - MIGRATE_TRACE: a file for a trace of what every rank did and when in the last migration, in
  *   Chrome trace events (for ui.perfetto.dev). Takes 24 KiB more.
+ * - MIGRATE_TRANSFERS: a file for the matrix of transfers of the last migration, the objects that
+ *   each rank has sent to each other one (Matrix Market, for valet-plan).
  */
 
 #include <valet/export.hpp>
