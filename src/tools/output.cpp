@@ -38,8 +38,9 @@ std::string cell(const std::string& key, const Case& value) {
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "NO";
   if (value.is_null()) return "-";
   if (has_word(key, "seconds")) return readable_seconds(value.get<double>());
-  if (value.is_number_unsigned() && (has_word(key, "bytes") || key == "memory"))
-    return readable_bytes(value.get<std::uint64_t>());
+  // A column that is called bytes says its unit itself.
+  const bool has_bytes = (has_word(key, "bytes") && key != "bytes") || key == "memory";
+  if (value.is_number_unsigned() && has_bytes) return readable_bytes(value.get<std::uint64_t>());
   return value.is_number_float() ? formatted("%.4g", value.get<double>()) : value.dump();
 }
 

@@ -46,6 +46,7 @@ TEST(Readme, ShowsWhatHappens) {
 
   valet::Options options;
   options.trace = "trace.json";  // for ui.perfetto.dev or chrome://tracing
+  options.transfers = "t.mtx";   // for valet-plan
   options.progress = [&](const valet::Progress& p) { show(p.bytes_done, p.bytes_total); };
   valet::set_log_callback(
       [&](valet::LogLevel level, std::string_view text) { my_log(level, text); });

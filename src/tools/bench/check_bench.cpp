@@ -106,15 +106,15 @@ class CheckBenchmark final : public Benchmark {
       rows_.push_back({{"way", way.name},
                        {"peak_extra_bytes", way.report.peak_extra_bytes},
                        {"seconds_median", median(way.seconds)},
-                       {"ratio_warm", median(way.seconds) / median(ways_[kept].seconds)},
+                       {"ratio_warm", ratios_of(measured(way), measured(ways_[kept])).middle},
                        {"verified", way.verified}});
   }
 
+  [[nodiscard]] static Measured measured(const Series& way) {
+    return {way.report.peak_extra_bytes, way.seconds};
+  }
   [[nodiscard]] Verdict verdict_on(Way way) const {
-    const auto measured = [&](Way one) -> Measured {
-      return {ways_[one].report.peak_extra_bytes, ways_[one].seconds};
-    };
-    return verdict_of(measured(way), measured(kept), parse_bytes(memory_));
+    return verdict_of(measured(ways_[way]), measured(ways_[kept]), parse_bytes(memory_));
   }
 
   static Case as_case(const Verdict& verdict) {

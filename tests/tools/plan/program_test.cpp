@@ -96,7 +96,7 @@ TEST(Program, SaysWhoIsBusyInAMatrixThatValetHasWritten) {
       outcome.text,
       {"busiest rank: 1 (of 0 to 2), which sends 293 KiB to 2 ranks and gets 0 B from 0",
        "predicted time: 302 ms at 1000 us a message and 0.001 GB/s in each direction",
-       "peak memory: 68.4 KiB beyond the blocks, on rank 1", "M = 420, 10 to 210 on a rank",
+       "peak memory: 70000 B beyond the blocks, on rank 1", "M = 420, 10 to 210 on a rank",
        "of 200 blocks at most: '.:-=+*%@'\n  |    = |\n  |@   = |\n  |      |\n"});
   const auto transfers = nlohmann::json::parse(json.text()).at("transfers");
   EXPECT_EQ(transfers.at("block_bytes"), 1000);
