@@ -113,7 +113,8 @@ TEST(ObjectLayout, EveryObjectEndsWhereItsNumberSaysInsideTheMemoryPromised) {
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
     std::mt19937_64 random(seed() + number);
     const Case c = random_case(random);
-    Objects objects(c.before(), c.after(), all_shapes[pick(random, 0, last_shape)], pick(random, 0, 3));
+    Objects objects(c.before(), c.after(), all_shapes[pick(random, 0, last_shape)],
+                    pick(random, 0, 3));
     const Options options = random_options(random);
     Plan plan = plan_case(c, objects, options);
     EXPECT_TRUE(all_ranks(plan.blocks_after() == objects.count_after() &&

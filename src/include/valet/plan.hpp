@@ -95,8 +95,8 @@ class VALET_EXPORT Plan {
   /// must stay as they are. Collective over the plan's communicator; blocking. Moves nothing.
   /// @param storage  As for execute(); plain host memory. [local]
   /// @throws Error as execute() for what it finds before anything moves; invalid_argument for a
-  ///         storage that may throw, and for a plan with Options::verify, trace, transfers or callbacks. The
-  ///         same error on all ranks; the plan is not bound then.
+  ///         storage that may throw, and for a plan with Options::verify, trace, transfers or
+  ///         callbacks. The same error on all ranks; the plan is not bound then.
   ///
   /// Memory: that of an execution, which stays with the plan.
   void bind(const BlockStorage& storage);

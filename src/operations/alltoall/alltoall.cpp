@@ -390,7 +390,7 @@ class Alltoall final : public plan::Ongoing {
   std::optional<operations::SortedExchange> swaps_;
   std::unique_ptr<MovingPages> pages_;
   std::optional<AgreedSizes> all_;
-  Report report_;  ///< what is known of it before anything moves
+  Report report_;            ///< what is known of it before anything moves
   double busy_seconds_ = 0;  ///< in begin() and progress()
 };
 

@@ -92,12 +92,11 @@ TEST(Program, SaysWhoIsBusyInAMatrixThatValetHasWritten) {
   const ProgramRun outcome =
       run(matrix.path() + " --latency 1e-3 --bandwidth 1e6 --json " + json.path());
   EXPECT_EQ(outcome.code, 0) << outcome.text;
-  expect_words(
-      outcome.text,
-      {"busiest rank: 1 (of 0 to 2), which sends 293 KiB to 2 ranks and gets 0 B from 0",
-       "predicted time: 302 ms at 1000 us a message and 0.001 GB/s in each direction",
-       "peak memory: 70000 B beyond the blocks, on rank 1", "M = 420, 10 to 210 on a rank",
-       "of 200 blocks at most: '.:-=+*%@'\n  |    = |\n  |@   = |\n  |      |\n"});
+  expect_words(outcome.text,
+               {"busiest rank: 1 (of 0 to 2), which sends 293 KiB to 2 ranks and gets 0 B from 0",
+                "predicted time: 302 ms at 1000 us a message and 0.001 GB/s in each direction",
+                "peak memory: 70000 B beyond the blocks, on rank 1", "M = 420, 10 to 210 on a rank",
+                "of 200 blocks at most: '.:-=+*%@'\n  |    = |\n  |@   = |\n  |      |\n"});
   const auto transfers = nlohmann::json::parse(json.text()).at("transfers");
   EXPECT_EQ(transfers.at("block_bytes"), 1000);
   EXPECT_EQ(transfers.at("busiest").at("bytes_sent"), 300'000);
