@@ -15,6 +15,7 @@ cmake_minimum_required(VERSION 3.22)
 set(waiting
     valet/valet.hpp
     valet/valet.h
+    valet/cabana/migrate.hpp
     valet/kokkos/blocks.hpp
     valet/kokkos/layouts.hpp
     valet/kokkos/ragged.hpp
@@ -33,11 +34,12 @@ set(group_storage valet/block_storage.hpp valet/custom_storage.hpp valet/node_ar
 set(group_plans valet/junction.hpp valet/objects.hpp valet/plan.hpp valet/repair.hpp valet/resize.hpp)
 set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
                   valet/intersect.hpp valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
-set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(kokkos|p4est|zoltan)/.*")
+set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(cabana|kokkos|p4est|zoltan)/.*")
 set(group_c "valet/[a-z0-9_]+[.]h")
 # Headers with macros only, or without declarations of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.h valet/valet.hpp valet/version.hpp)
-set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
+set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/cabana/include"
+          "${SOURCE_DIR}/adapters/kokkos/include"
           "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/petsc/include"
           "${SOURCE_DIR}/adapters/zoltan/include")
 

@@ -82,7 +82,7 @@ function(expect_unknown_component)
     OUTPUT_VARIABLE output
     ERROR_VARIABLE output)
   string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  set(sentence "there is no component warp; the components are valet, fortran, kokkos, p4est, petsc, zoltan, zoltan_fortran")
+  set(sentence "there is no component warp; the components are valet, cabana, fortran, kokkos, p4est, petsc, zoltan, zoltan_fortran")
   if(result EQUAL 0 OR NOT output MATCHES "${sentence}")
     message(FATAL_ERROR "The component warp gives ${result}, but not '${sentence}':\n${output}")
   endif()
@@ -123,7 +123,8 @@ function(read_headers)
   file(GLOB_RECURSE headers RELATIVE "${root}" "${root}/*")
   set(entries valet/valet.hpp valet/valet.h valet/p4est.h valet/p4est/transfer.hpp valet/petsc.h)
   if("kokkos" IN_LIST COMPONENTS)
-    list(APPEND entries valet/kokkos/blocks.hpp valet/kokkos/layouts.hpp valet/kokkos/ragged.hpp)
+    list(APPEND entries valet/kokkos/blocks.hpp valet/kokkos/layouts.hpp valet/kokkos/ragged.hpp
+         valet/cabana/migrate.hpp)
   endif()
   if("zoltan" IN_LIST COMPONENTS)
     list(APPEND entries valet/zoltan/attached.hpp valet/zoltan/lists.hpp valet/zoltan/rebalancer.hpp
@@ -207,7 +208,8 @@ elseif(FLAVOUR STREQUAL "headers")
   set(CONFIGURATION Debug)
   build_project("the headers" "${TEST_DIR}/headers" "${WORK_DIR}/headers" "${installed_prefix}"
                 "-DVALET_COMPONENTS=${adapters}" "-DHEADERS=${headers}" "-DWARNINGS_AS_ERRORS=${WARNINGS_AS_ERRORS}"
-                "-DINCLUDE_DIR=${installed_prefix}/${INCLUDEDIR}" "-DPETSC_INCLUDES=${PETSC_INCLUDES}")
+                "-DINCLUDE_DIR=${installed_prefix}/${INCLUDEDIR}" "-DPETSC_INCLUDES=${PETSC_INCLUDES}"
+                "-DCABANA_STUB=${TEST_DIR}/../cabana/stub")
 
 elseif(FLAVOUR STREQUAL "examples")
   set(CONFIGURATION Debug)
