@@ -172,7 +172,7 @@ template <detail::IsSlice... Slice>
 ///                      given ones say so by negative_rank.
 /// @throws Error as valet::migrate(); also invalid_argument (not one rank for each particle),
 ///         callback_failed (Kokkos refuses memory, or to read the ranks): the same on all ranks.
-///         The AoSoA is as before, unless the text says that particles have moved.
+///         Particles and size are as before, unless the text says that particles have moved.
 ///
 /// Memory beyond the AoSoA: that of valet::migrate() with aosoa.capacity() slots, and 4 bytes per
 /// particle for ranks on a device. While Cabana enlarges an AoSoA it has the old memory, too.
