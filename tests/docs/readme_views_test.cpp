@@ -130,6 +130,50 @@ TEST(Moving, FromADistributorOfCabana) {
   EXPECT_EQ(valet::test::sum_over_ranks(sum), 45 * ranks * (ranks - 1) + 36 * ranks);
 }
 
+/// The rank whose range, from first[rank] on, has the block.
+int owner_of(int block, const int* first) {
+  int owner = 0;
+  while (first[owner + 1] <= block) ++owner;
+  return owner;
+}
+
+TEST(Inside, MovesMeshblocksToTheRowsOfTheirNumbers) {
+  using valet::test::rank;
+  using valet::test::size;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int most = 8;
+  Kokkos::View<double*****> u0("u0", most, 2, 3, 3, 3);
+  Kokkos::View<double****> face("face", most, 3, 3, 4);
+  // Four on each rank; then none on the first of several and eight on the last.
+  std::vector<int> equal, shifted;
+  for (int r = 0; r <= size(); ++r) {
+    equal.push_back(4 * r);
+    shifted.push_back(r == size() ? 4 * r : 4 * std::max(0, r - 1));
+  }
+  const int *const first = equal.data(), *const new_first = shifted.data();
+  for (int k = 0; k < 4; ++k) {
+    Kokkos::deep_copy(Kokkos::subview(u0, k, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL),
+                      first[rank()] + k);
+    Kokkos::deep_copy(Kokkos::subview(face, k, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL),
+                      -first[rank()] - k);
+  }
+
+  std::vector<valet::Address> addresses;
+  for (int block = first[rank()]; block < first[rank() + 1]; ++block) {
+    const int owner = owner_of(block, new_first);
+    addresses.push_back({owner, static_cast<std::uint64_t>(block - new_first[owner])});
+  }
+  valet::migrate(comm, valet::kokkos::blocks(u0, face), addresses.size(), addresses);
+
+  long long wrong = 0;
+  for (int block = new_first[rank()]; block < new_first[rank() + 1]; ++block) {
+    const int row = block - new_first[rank()];
+    wrong += u0(row, 0, 0, 0, 0) == block && u0(row, 1, 2, 2, 2) == block ? 0 : 1;
+    wrong += face(row, 0, 0, 0) == -block && face(row, 2, 2, 3) == -block ? 0 : 1;
+  }
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+}
+
 TEST(Guide, PartitionsAndMovesBlocksOfDifferentSizes) {
   using valet::test::rank;
   const MPI_Comm comm = MPI_COMM_WORLD;
