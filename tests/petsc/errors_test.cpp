@@ -154,16 +154,15 @@ TEST(PetscErrors, OptionsAndReports) {
   expect_moves(swarm);
 }
 
-TEST(PetscErrors, OutputIsAsBefore) {
+TEST(PetscErrors, PetscIsAsBefore) {
   Swarm swarm;
   fill_and_send(swarm);
-  const auto print = PetscVFPrintf;
-  const auto enlarge = PetscTrRealloc;
   testing::internal::CaptureStdout();
   expect_moves(swarm);
   std::fflush(stdout);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  EXPECT_TRUE(all_ranks(PetscVFPrintf == print && PetscTrRealloc == enlarge));
+  EXPECT_TRUE(all_ranks(PetscVFPrintf == PetscEnvironment::print &&
+                        PetscTrRealloc == PetscEnvironment::realloc));
 }
 
 }  // namespace

@@ -126,6 +126,25 @@ TEST(PetscFaults, TheNthAllocationOfValetIsRefused) {
       }
 }
 
+// On every rank, so that no other one says it.
+TEST(PetscFaults, NoMemoryToSayWhatIsWrong) {
+  for (long long n = 1; n < 20 && !HasFailure(); ++n) {
+    SCOPED_TRACE("allocation " + std::to_string(n));
+    Swarm swarm;
+    send_all_to(swarm, 0);
+    require(PetscPushErrorHandler(PetscReturnErrorHandler, nullptr));
+    std::optional<Access> access;
+    access.emplace(swarm, "velocity");
+    refuse_allocation(n, Refusal::for_good);
+    const int code = static_cast<int>(ValetDMSwarmMigrate(swarm, nullptr, nullptr));
+    end_refusal();
+    access.reset();
+    require(PetscPopErrorHandler());
+    EXPECT_TRUE(all_ranks(code == PETSC_ERR_LIB)) << code;
+    EXPECT_TRUE(all_ranks(are_where_they_were(swarm, 0)));
+  }
+}
+
 TEST(PetscFaults, ACallbackThatThrows) {
   if (size() == 1) return;
   Swarm swarm;

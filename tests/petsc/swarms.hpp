@@ -10,21 +10,27 @@
 
 namespace valet::test {
 
+inline void require(PetscErrorCode code) {
+  if (code) throw std::runtime_error("PETSc returned " + std::to_string(static_cast<int>(code)));
+}
+
 /// Initialises PETSc for all tests of a program that includes this.
 class PetscEnvironment : public ::testing::Environment {
  public:
   void SetUp() override {
     ASSERT_EQ(PetscInitializeNoArguments(), 0);
-    PetscPopSignalHandler();
+    require(PetscPopSignalHandler());
+    print = PetscVFPrintf;
+    realloc = PetscTrRealloc;
   }
   void TearDown() override { ASSERT_EQ(PetscFinalize(), 0); }
+
+  /// What PETSc begins with.
+  static inline decltype(PetscVFPrintf) print = nullptr;
+  static inline decltype(PetscTrRealloc) realloc = nullptr;
 };
 inline const auto* const petsc_environment =
     ::testing::AddGlobalTestEnvironment(new PetscEnvironment);
-
-inline void require(PetscErrorCode code) {
-  if (code) throw std::runtime_error("PETSc returned " + std::to_string(static_cast<int>(code)));
-}
 
 /// What a call raises: PETSc's code, and the text of the first error. Nothing is printed.
 template <class Call>
