@@ -4,10 +4,12 @@
 # Only tests link it, never one of our libraries.
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)
-  list(PREPEND CMAKE_PREFIX_PATH "$ENV{PETSC_DIR}/$ENV{PETSC_ARCH}" "$ENV{PETSC_DIR}")
+  set(prefixes "${CMAKE_PREFIX_PATH}")
+  if(DEFINED ENV{PETSC_DIR})
+    list(PREPEND CMAKE_PREFIX_PATH "$ENV{PETSC_DIR}/$ENV{PETSC_ARCH}")
+  endif()
   pkg_check_modules(PETSc_PC QUIET IMPORTED_TARGET PETSc)
-  list(POP_FRONT CMAKE_PREFIX_PATH)
-  list(POP_FRONT CMAKE_PREFIX_PATH)
+  set(CMAKE_PREFIX_PATH "${prefixes}")
 endif()
 set(PETSc_INCLUDE_DIRS "${PETSc_PC_INCLUDE_DIRS}")
 

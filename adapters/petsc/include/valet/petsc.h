@@ -214,7 +214,8 @@ static inline PetscErrorCode valet_petsc_move(Valet_Petsc_swarm* swarm, MPI_Comm
 }
 /** @endcond */
 
-/** Moves the points of a swarm to the ranks that its field DMSwarm_rank names, in place: what
+/** @ingroup adapters
+ * Moves the points of a swarm to the ranks that its field DMSwarm_rank names, in place: what
  * DMSwarmMigrate(swarm, PETSC_TRUE) does for a swarm of type DMSWARM_BASIC, but for the order of
  * the points, which is that of Valet_Options::order. Collective over the swarm's communicator,
  * blocking.
