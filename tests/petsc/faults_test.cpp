@@ -52,7 +52,7 @@ TEST(PetscFaults, NoMemoryToEnlargeTheNthField) {
     PetscTrRealloc = real_realloc;
     if (n <= fields) {
       expect_error(outcome, static_cast<ErrorCode>(PETSC_ERR_LIB),
-                   {odd_name(), "PETSc has no memory to enlarge the swarm from "});
+                   {odd_name(), "PETSc has no memory to enlarge the swarm to "});
       EXPECT_TRUE(all_ranks(are_where_they_were(swarm, odd_rank())));
       EXPECT_EQ(migrate(swarm).text, "");
     } else {
@@ -76,7 +76,7 @@ TEST(PetscFaults, RanksThatHaveGrownAreAsBefore) {
   const Outcome outcome = migrate(swarm);
   PetscTrRealloc = real_realloc;
   expect_error(outcome, static_cast<ErrorCode>(PETSC_ERR_LIB),
-               {odd_name(), "PETSc has no memory to enlarge the swarm from "});
+               {odd_name(), "PETSc has no memory to enlarge the swarm to "});
   EXPECT_TRUE(all_ranks(swarm.points() == points && swarm.ranks() == ranks));
   EXPECT_TRUE(all_ranks(swarm.rows_are_right()));
 }
@@ -98,7 +98,7 @@ TEST(PetscFaults, NoAddressSpaceToGrow) {
     outcome = migrate(swarm, &options);
   }
   expect_error(outcome, static_cast<ErrorCode>(PETSC_ERR_LIB),
-               {odd_name(), "PETSc has no memory to enlarge the swarm from "});
+               {odd_name(), "PETSc has no memory to enlarge the swarm to "});
   EXPECT_TRUE(all_ranks(are_where_they_were(swarm, odd_rank(), count)));
   EXPECT_EQ(migrate(swarm).text, "");
   EXPECT_TRUE(all_ranks(have_arrived(swarm, odd_rank(), count)));

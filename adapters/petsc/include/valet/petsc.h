@@ -159,9 +159,7 @@ static inline PetscErrorCode valet_petsc_grow(Valet_Petsc_swarm* swarm, uint64_t
   PetscTrRealloc = swarm->realloc;
   if (error)
     (void)snprintf(swarm->error_text, VALET_PETSC_TEXT_BYTES,
-                   "PETSc has no memory to enlarge the swarm from %" PetscInt_FMT
-                   " to %" PetscInt_FMT " points",
-                   before, after);
+                   "PETSc has no memory to enlarge the swarm to %" PetscInt_FMT " points", after);
   return valet_petsc_open(swarm, error);
 }
 
