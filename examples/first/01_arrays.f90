@@ -39,7 +39,7 @@ program arrays
 
   right = 0
   do k = 1, count
-    if (owner_of(id(k)) == me .and. x(1, k) == 0.5*id(k)) right = right + 1
+    if (owner_of(id(k)) == me .and. nint(2*x(1, k)) == id(k)) right = right + 1
   end do
   call MPI_Allreduce(MPI_IN_PLACE, right, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   if (me == 0) print '(i0, a, /, a, i0, a)', right, ' particles are on their ranks', &

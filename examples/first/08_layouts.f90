@@ -35,7 +35,7 @@ program layouts
     Valet_Array(c_loc(a), 8*size(a, kind=c_size_t), VALET_COLUMN_MAJOR))
   if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
 
-  right = count(a(:product(new)) == elements(large, new))
+  right = count(nint(a(:product(new))) == nint(elements(large, new)))
   call MPI_Allreduce(MPI_IN_PLACE, right, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
   if (me == 0) print '(4(a, i0), a, /, i0, a)', 'rank 0 has ', old(1), ' x ', old(2), &
     ' elements in blocks of 2 x 3, and then ', new(1), ' x ', new(2), ' in blocks of 5 x 4', &
