@@ -71,8 +71,8 @@ void write_lines(const mpi::Channel& channel, File& output, std::uint64_t texts,
 std::string opening(const std::string& method) {
   return joined("%%MatrixMarket matrix coordinate integer general\n% Blocks from row to column, ",
                 "moved by ", method, " of valet ", VALET_VERSION_TEXT,
-                ". Ranks count from 1; those whose blocks all stay have no row.\n% Of each rank: "
-                "its number, blocks that it had room for, bytes sent, budget and peak of extra "
+                ". Ranks count from 1.\n% Of each rank: its number, blocks that it had room for, "
+                "bytes sent, budget and peak of extra "
                 "memory in bytes\n");
 }
 

@@ -14,8 +14,8 @@ std::vector<Option> Benchmark::options() {
   std::vector<Option> all = own_options_;
   all.push_back({"--repeat", &repeat_,
                  std::string("number of measurements; the median is printed") +
-                     (repeat_ > 0 ? "" : ". 0: what about three seconds hold, five at least"),
-                 positive()});
+                     (repeat_ > 0 ? "" : ". 0: what about three seconds hold, seven at least"),
+                 repeat_ > 0 ? positive() : in_range(0, 1'000'000)});
   all.push_back(
       {"--bind,!--no-bind", &bind_,
        "give each rank a core of its own, if it shares those that it may run on and there "

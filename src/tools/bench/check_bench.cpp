@@ -80,7 +80,7 @@ class CheckBenchmark final : public Benchmark {
     run_all();  // what is slow once
     const double round = slowest_seconds(run_all);
     constexpr double seconds = 3;
-    constexpr double least = 5, most = 300;
+    constexpr double least = 7, most = 300;
     if (repeat_ == 0) repeat_ = static_cast<int>(std::clamp(seconds / round, least, most));
     return {[this] { measure(); }};
   }

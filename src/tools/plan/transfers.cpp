@@ -36,7 +36,7 @@ double seconds_of(const RankTraffic& rank, std::uint64_t block_bytes,
   return static_cast<double>(messages) * options.latency_seconds + bytes / options.bandwidth;
 }
 
-tools::Case memory_of(const std::vector<RankTraffic>& traffic, const std::vector<RankFacts>& facts,
+tools::Case memory_case(const std::vector<RankTraffic>& traffic, const std::vector<RankFacts>& facts,
                       const TransferOptions& options) {
   std::uint64_t bound = 0;
   for (std::size_t rank = 0; rank < traffic.size(); ++rank)
@@ -132,7 +132,7 @@ tools::Case analyse_transfers(const schedule::TransferMatrix& matrix,
           {"seconds", seconds(*busiest)},
           {"latency", options.latency_seconds},
           {"bandwidth", options.bandwidth},
-          {"memory", memory_of(traffic, facts, options)}};
+          {"memory", memory_case(traffic, facts, options)}};
 }
 
 void print_transfers(const tools::Case& analysis, const schedule::TransferMatrix& matrix) {

@@ -78,8 +78,36 @@ TEST(CheckBench, RefusesBadInput) {
   expect_refused(1, "check", "one rank has nobody to send to: start it with mpirun -n 2 or more");
   expect_refused(3, "check --neighbours 3", "--neighbours is 3, but a rank has 2 others");
   expect_refused(2, "check --bytes 1K", "--bytes is 1K, less than a block of 16K");
+  expect_refused(2, "check --repeat -1", "--repeat: -1 is not within 0 and 1000000");
   expect_refused(2, "check --block 4", "--block-bytes must be at least 8");
   expect_refused(2, "check --bytes 1M --memory 1K", "set --memory to at least 16384");
+}
+
+TEST(Bench, CountsTheCopiesOfMpiBetweenProcesses) {
+  const std::string tiny = "exchange --pattern ring --blocks 500 --repeat 1";
+  EXPECT_TRUE(document_of(2, tiny).at("single_copy_calls").is_number()) << "or none can be counted";
+  const std::string without = VALET_NO_SINGLE_COPY;
+  if (without.empty()) GTEST_SKIP() << "no option of this MPI is known";
+  const ProgramRun outcome =
+      run_program("env " + without + " " VALET_LAUNCH "2 " VALET_BENCH_PROGRAM " " + tiny);
+  expect_words(outcome.text, {"single copies between processes (CMA): 0\n"});
+}
+
+TEST(Bench, BindsRanksWhereThereAreEnoughCores) {
+  const TemporaryFile file;
+  const auto said = [&](const char* options) {
+    const ProgramRun outcome =
+        run_program("env " VALET_UNBOUND " " VALET_LAUNCH "2 " VALET_BENCH_PROGRAM
+                    " exchange --pattern ring --blocks 500 --repeat 1 --json " +
+                    file.path() + options);
+    const std::string line = outcome.text.substr(0, outcome.text.find('\n'));
+    EXPECT_EQ(line.find("2 ranks on "), 0) << outcome.text;
+    EXPECT_EQ(Json::parse(file.text()).at("placement"), line);
+    return line;
+  };
+  const std::string left = said(" --no-bind"), now = said("");
+  const std::size_t end = left.find(", not bound");
+  EXPECT_EQ(now, end == std::string::npos ? left : left.substr(0, end) + ", bound");
 }
 
 TEST(Bench, PrintsTablesThatFitALineWithUnits) {

@@ -502,32 +502,5 @@ TEST(TraceBench, ReportsWhatATraceCosts) {
   expect_refused(2, "trace --bytes 1M --block-bytes 4", "--block-bytes must be at least 8");
 }
 
-TEST(Bench, CountsTheCopiesOfMpiBetweenProcesses) {
-  const std::string tiny = "exchange --pattern ring --blocks 500 --repeat 1";
-  EXPECT_TRUE(document_of(2, tiny).at("single_copy_calls").is_number()) << "or none can be counted";
-  const std::string without = VALET_NO_SINGLE_COPY;
-  if (without.empty()) GTEST_SKIP() << "no option of this MPI is known";
-  const ProgramRun outcome =
-      run_program("env " + without + " " VALET_LAUNCH "2 " VALET_BENCH_PROGRAM " " + tiny);
-  expect_words(outcome.text, {"single copies between processes (CMA): 0\n"});
-}
-
-TEST(Bench, BindsRanksWhereThereAreEnoughCores) {
-  const TemporaryFile file;
-  const auto said = [&](const char* options) {
-    const ProgramRun outcome =
-        run_program("env " VALET_UNBOUND " " VALET_LAUNCH "2 " VALET_BENCH_PROGRAM
-                    " exchange --pattern ring --blocks 500 --repeat 1 --json " +
-                    file.path() + options);
-    const std::string line = outcome.text.substr(0, outcome.text.find('\n'));
-    EXPECT_EQ(line.find("2 ranks on "), 0) << outcome.text;
-    EXPECT_EQ(Json::parse(file.text()).at("placement"), line);
-    return line;
-  };
-  const std::string left = said(" --no-bind"), now = said("");
-  const std::size_t end = left.find(", not bound");
-  EXPECT_EQ(now, end == std::string::npos ? left : left.substr(0, end) + ", bound");
-}
-
 }  // namespace
 }  // namespace valet::test

@@ -38,7 +38,9 @@ TEST(Verdict, TakesRoundsInPairsAndBelievesWhatMostOfThemSay) {
   EXPECT_TRUE(verdict.is_faster);
   EXPECT_NEAR(verdict.ratios.lower, 0.9, 1e-9);
   EXPECT_NEAR(verdict.ratios.upper, 0.9, 1e-9);
-  // Two rounds of five the other way are no reason to say either.
+  // One round of five the other way is believed less than the others,
+  EXPECT_TRUE(verdict_of({mebi, {0.9, 1.8, 1.5, 1.8, 0.9}}, buffers, mebi).is_faster);
+  // two are no reason to say either.
   const bench::Verdict mixed = verdict_of({mebi, {0.9, 1.8, 1.1, 2.2, 0.9}}, buffers, mebi);
   EXPECT_FALSE(mixed.is_faster || mixed.is_slower);
   EXPECT_NEAR(mixed.ratios.middle, 0.9, 1e-9);
