@@ -52,6 +52,7 @@ TEST(Readme, ShowsWhatHappens) {
       [&](valet::LogLevel level, std::string_view text) { my_log(level, text); });
 
   options.trace = testing::TempDir() + "valet_readme_trace.json";
+  options.transfers = testing::TempDir() + "valet_readme.mtx";
   std::vector<std::uint64_t> blocks(100);
   const std::vector<int> ranks(90, (rank() + 1) % size());
   const valet::BlockStorage storage{valet::field(blocks.data(), blocks.size())};
@@ -61,6 +62,7 @@ TEST(Readme, ShowsWhatHappens) {
   EXPECT_FALSE(logged.empty());
   if (rank() == 0) {
     EXPECT_EQ(std::remove(options.trace.c_str()), 0);
+    EXPECT_EQ(std::remove(options.transfers.c_str()), 0);
   }
 }
 

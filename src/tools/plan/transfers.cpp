@@ -36,8 +36,8 @@ double seconds_of(const RankTraffic& rank, std::uint64_t block_bytes,
   return static_cast<double>(messages) * options.latency_seconds + bytes / options.bandwidth;
 }
 
-tools::Case memory_case(const std::vector<RankTraffic>& traffic, const std::vector<RankFacts>& facts,
-                      const TransferOptions& options) {
+tools::Case memory_case(const std::vector<RankTraffic>& traffic,
+                        const std::vector<RankFacts>& facts, const TransferOptions& options) {
   std::uint64_t bound = 0;
   for (std::size_t rank = 0; rank < traffic.size(); ++rank)
     bound = std::max(bound, detail::promised_bytes(
