@@ -21,7 +21,8 @@ Map map_to_neighbours(std::uint64_t blocks, std::uint64_t neighbours) {
   return {
       blocks, [=](int) { return blocks; },
       [=](int rank, std::uint64_t slot) {
-        const std::uint64_t neighbour = mixed(slot) % neighbours;
+        // The lowest bit is the same for the first hundred slots.
+        const std::uint64_t neighbour = (mixed(slot) >> 32U) % neighbours;
         const std::uint64_t distance = neighbour / 2 + 1;
         const std::uint64_t ahead = neighbour % 2 == 0 ? distance : ranks - distance;
         return Address{static_cast<int>((static_cast<std::uint64_t>(rank) + ahead) % ranks), slot};

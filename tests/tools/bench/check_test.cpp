@@ -55,6 +55,12 @@ TEST(CheckBench, SaysWhetherMovingInPlacePays) {
   }
 }
 
+TEST(CheckBench, SendsFewBlocksToAllNeighboursToo) {
+  const Json document =
+      document_of(5, "check --bytes 1M --block 64K --neighbours 2 --repeat 1 --memory 64K");
+  EXPECT_EQ(document.at("cases").at(0).at("peak_extra_bytes"), 2 << 20) << "packed and received";
+}
+
 TEST(CheckBench, SavesNothingThatFitsTheBudgetAnyway) {
   const ProgramRun outcome = run(2, "check --bytes 64K --repeat 3 --no-bind");
   EXPECT_EQ(outcome.code, 0) << outcome.text;
