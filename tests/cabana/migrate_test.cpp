@@ -138,6 +138,17 @@ TEST(Cabana, SlicesAreAStorage) {
   }
 }
 
+TEST(Cabana, OnlyWhatIsNotConstGrows) {
+  Particles<4> particles(10);
+  EXPECT_TRUE(cabana::blocks(particles.aosoa).grows());
+  const auto shallow = particles.aosoa;
+  const BlockStorage storage = cabana::blocks(shallow);
+  EXPECT_FALSE(storage.grows());
+  EXPECT_EQ(storage.slots(), 12U) << "the capacity";
+  migrate(MPI_COMM_WORLD, storage, 10, std::vector<int>(10, (rank() + 1) % size()));
+  EXPECT_EQ(particles.origin(0).rank, (rank() + size() - 1) % size());
+}
+
 /// A plan serves as often as wanted, also an AoSoA that it has not seen.
 TEST(Cabana, APlanServesAgain) {
   Particles<4> one(12), other(12);

@@ -180,6 +180,8 @@ class Distributor {
 
 template <class T>
 struct is_aosoa : std::false_type {};
+template <class T>
+struct is_aosoa<const T> : is_aosoa<T> {};
 template <class Members, class Space, int length, class Traits>
 struct is_aosoa<AoSoA<Members, Space, length, Traits>> : std::true_type {};
 template <class T>

@@ -32,8 +32,7 @@ concept IsSlice = bool(Cabana::is_slice<T>::value);
 template <class T>
 concept IsDistributor = bool(Cabana::is_distributor<T>::value);
 
-/// A slice as a View of so many tiles: that of an AoSoA ends with the particles, not with the
-/// memory.
+/// A slice as a View of so many tiles: by itself it ends with the particles, not with the memory.
 template <IsSlice Slice>
 [[nodiscard]] auto tiles_of(const Slice& slice, std::size_t tiles, std::size_t slots) {
   using Device = Kokkos::Device<typename Slice::execution_space, typename Slice::memory_space>;
@@ -74,7 +73,7 @@ void reserve(AoSoA& aosoa, std::uint64_t particles) {
 template <IsAoSoA AoSoA, class... Space>
 [[nodiscard]] BlockStorage storage_of(AoSoA& aosoa, const Space&... space) {
   const BlockStorage storage = members_of(aosoa, space...);
-  if constexpr (AoSoA::memory_traits::is_unmanaged)
+  if constexpr (std::is_const_v<AoSoA> || AoSoA::memory_traits::is_unmanaged)
     return storage;
   else
     return storage.growing([&aosoa, space...](std::uint64_t required) {
@@ -133,14 +132,13 @@ Report migrate_by(MPI_Comm communicator, AoSoA& aosoa, const Map& map, Options o
 }  // namespace detail
 /// @endcond
 
-/// An AoSoA as block storage of capacity() slots, for plans, a Rebalancer and all else in Valet
-/// that takes one. Local. Its particles are in the first size() slots before a call, and after it
-/// in the first Report::blocks_after: then call aosoa.resize(blocks_after), which allocates
-/// nothing.
+/// An AoSoA as block storage of capacity() slots, for plans, a Rebalancer and all else in Valet.
+/// Local. Its particles are in the first size() slots before a call, and after it in the first
+/// Report::blocks_after: then call aosoa.resize(blocks_after), which allocates nothing.
 ///
 /// @param aosoa  Any members, vector length and memory space. Must outlive the storage. A call
-///               enlarges it by reserve() where a rank gets more particles than fit; make the
-///               storage anew when the application has done so.
+///               enlarges it by reserve() where more arrive than fit, unless it is const or
+///               unmanaged; make the storage anew when the application has done so.
 ///
 /// Errors and memory are those of kokkos::blocks(). Messages number members as fields, from 0.
 template <detail::IsAoSoA AoSoA>
@@ -183,8 +181,9 @@ Report migrate(MPI_Comm communicator, AoSoA& aosoa, const Ranks& ranks,
 }
 /// Cabana::migrate(distributor, aosoa) inside the memory of the AoSoA: the same particles, in
 /// Options::order. Collective over distributor.comm(); errors as above.
-/// @param distributor  For the particles in `aosoa`. Those without a rank (-1) are dropped,
-///                     whatever Options::negative_rank says.
+/// @param distributor  For the particles in `aosoa`. [local]
+/// @param aosoa        As above. [local]
+/// @param options      As above, but those without a rank (-1) are dropped, whatever they say.
 ///
 /// Memory: as above, 4 bytes per particle, and 8 more for the steering of a device.
 template <detail::IsDistributor Distributor, detail::IsAoSoA AoSoA>
