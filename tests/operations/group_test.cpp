@@ -3,23 +3,20 @@
 // Blocks of a rank in the segments of their keys, with the address of each block as its value.
 
 #include "addressed_blocks.hpp"
+#include "random_maps.hpp"
 #include "test_comm.hpp"
 
 namespace valet::test {
 namespace {
 
-std::size_t pick(std::mt19937_64& random, std::size_t low, std::size_t high) {
-  return std::uniform_int_distribution<std::size_t>(low, high)(random);
-}
-
 /// Blocks in random slots, each of a segment that has room for it. Every rank has its own.
-struct Case {
+struct SegmentedBlocks {
   std::vector<std::uint64_t> segment_slots;
   std::vector<std::uint8_t> mask;       ///< empty: the first blocks
   std::vector<std::uint32_t> segments;  ///< of blocks
   std::uint64_t slots = 0;
 
-  explicit Case(std::mt19937_64& random) {
+  explicit SegmentedBlocks(std::mt19937_64& random) {
     for (std::size_t k = pick(random, 1, 5); k > 0; --k) {
       segment_slots.push_back(pick(random, 0, 12));
       slots += segment_slots.back();
@@ -50,7 +47,7 @@ struct Case {
 
 /// What group() promises: the blocks of a segment in its first slots, those that were there where
 /// they were.
-void expect_grouped(const Case& c, AddressedBlocks& memory,
+void expect_grouped(const SegmentedBlocks& c, AddressedBlocks& memory,
                     const std::vector<std::uint64_t>& counts) {
   ASSERT_EQ(counts.size(), c.segment_slots.size());
   std::vector<bool> found(c.slots, false);
@@ -78,7 +75,7 @@ TEST(Group, PutsBlocksOfAnyRankIntoTheirSegments) {
   for (std::uint64_t k = 0; k < cases_wanted(400) && !HasFailure(); ++k) {
     SCOPED_TRACE(seed_note(seed() + k));
     std::mt19937_64 random((seed() + k) * 1000 + static_cast<std::uint64_t>(rank()));
-    const Case c(random);
+    const SegmentedBlocks c(random);
     AddressedBlocks memory(all_shapes[pick(random, 0, last_shape)], c.slots);
     for (std::uint64_t slot = 0; slot < c.slots; ++slot)
       if (c.holds_block(slot)) memory.write(slot, {rank(), slot});
