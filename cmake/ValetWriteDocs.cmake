@@ -31,7 +31,7 @@ set(group_start valet/configuration.hpp valet/error.hpp valet/log.hpp
                 valet/options.hpp valet/progress.hpp valet/report.hpp)
 set(group_storage valet/block_storage.hpp valet/custom_storage.hpp valet/node_array.hpp
                   valet/ragged_storage.hpp valet/ref.hpp valet/slots.hpp valet/storage_backend.hpp)
-set(group_plans valet/junction.hpp valet/objects.hpp valet/plan.hpp valet/repair.hpp valet/resize.hpp)
+set(group_plans valet/group.hpp valet/junction.hpp valet/objects.hpp valet/plan.hpp valet/repair.hpp valet/resize.hpp)
 set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
                   valet/intersect.hpp valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
 set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(cabana|kokkos|p4est|zoltan)/.*")

@@ -66,7 +66,7 @@ def cmake_options():
     sources = [ROOT / "CMakeLists.txt", *(ROOT / "cmake").glob("*.cmake")]
     text = "\n".join(source.read_text() for source in sources)
     found = re.findall(r'^\s*option\((\w+) "[^"]*" (\S+)\)', text, re.MULTILINE)
-    return dict(found + re.findall(r"^set\((VALET_\w+) (AUTO) CACHE", text, re.MULTILINE))
+    return dict(found + re.findall(r"^set\((VALET_\w+) (AUTO|\$\{PROJECT_IS_TOP_LEVEL\}) CACHE", text, re.MULTILINE))
 
 
 def check_options(recipe, variants):

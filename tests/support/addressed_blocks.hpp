@@ -165,8 +165,8 @@ class AddressedBlocks {
   std::vector<std::byte> memory_;
   NodeArray<std::byte> node_;
   std::vector<double*> pointers_;
-  std::optional<BlockStorage> storage_;
   std::unique_ptr<FakeDevice> device_;
+  std::optional<BlockStorage> storage_;  ///< goes before what it is in
 };
 
 }  // namespace valet::test
