@@ -122,7 +122,7 @@ function(valet_add_test_program target)
   # behaviour is looked for in the library.
   valet_quick_options(options)
   if(VALET_QUICK_BUILD AND (VALET_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
-    set(options "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0$<$<BOOL:${VALET_SANITIZE}>:;-fno-sanitize=undefined>>")
+    set(options "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0$<$<BOOL:${VALET_SANITIZE}>:;-g0;-fno-sanitize=undefined>>")
   endif()
   target_compile_options(${target} PRIVATE "${options}")
   # Tests of a few files at a time are one translation unit, so that templates which they share are instantiated

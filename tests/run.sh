@@ -18,7 +18,7 @@ With --long, as root and where there is iproute2, tests also run on several host
   --large     also run the tests labelled "large", which need several GB of memory
   --sanitize  then build the libraries with AddressSanitizer and UndefinedBehaviorSanitizer in
               build/sanitize and run their tests not labelled "slow", "long" or "large", but those
-              on 1, 2, 5, 8 and 9 ranks (3 remain, and random maps on 4, 6 and 7)
+              on other numbers of ranks than 3, and random maps on 7
   --clang     then build with clang in build/clang and run the tests not labelled "slow", "long",
               "large", "docs" or "install"; MPI tests run on 2 ranks only
   --mpich     then build with MPICH in build/mpich, without the parts that need a library built
