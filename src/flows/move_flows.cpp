@@ -9,6 +9,7 @@
 #include "engine/phased/phased_budget.hpp"
 #include "engine/pulls.hpp"
 #include "engine/vacated_slots.hpp"
+#include "flows/check_storage.hpp"
 #include "flows/verification.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -330,37 +331,11 @@ plan::Executor& executor_of(plan::State& state) {
   return *state.executor;
 }
 
-std::optional<Diagnostic> check_storage(const plan::State& state, const StorageBackend& backend) {
-  const plan::Flows& flows = state.flows;
-  if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
-  const BlockTraits blocks = backend.traits();
-  const bool is_never_allocated =
-      blocks.block_bytes == 0 && storage::asked([&] { return backend.slots(); }) == 0;
-  if (blocks.block_bytes != state.blocks.block_bytes && !is_never_allocated)
-    return diagnose(ErrorCode::block_size_mismatch, "the storage has blocks of ",
-                    blocks.block_bytes, " bytes, the plan was made for ", state.blocks.block_bytes,
-                    "; give the fields that were planned for");
-  if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi ||
-      blocks.reachable_by_host != state.blocks.reachable_by_host)
-    return invalid(
-        "the storage is in another kind of memory than the one that was planned for; plan again");
-  const std::uint64_t slots = storage::asked([&] { return backend.slots(); });
-  if (slots >= flows.slots) return std::nullopt;
-  if (flows.blocks_after > slots)
-    return diagnose(ErrorCode::infeasible, "it would hold ", flows.blocks_after,
-                    " blocks, but has ", slots, " slots (required_slots = ", flows.blocks_after,
-                    "); grow its fields to that many slots and give the storage that is made of "
-                    "them then, give growing() arrays, or partition again with the count as a "
-                    "constraint");
-  return invalid("the storage has ", slots, " slots, the plan was made for ", flows.slots,
-                 "; give storage that is not smaller");
-}
-
 /// @param binds     Whether it will be executed on this storage again and again.
 /// @param connects  Whether the ranks have to find out from whom they take blocks.
 std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
                                      std::span<std::byte> lent, bool binds, bool& connects) {
-  if (auto diagnostic = check_storage(state, backend)) return diagnostic;
+  if (auto diagnostic = flows::check_storage(state, backend)) return diagnostic;
   detail::FirstFailure failure;
   if (!failure.attempt(
           "waiting for the application's work on the blocks (StorageBackend::synchronize)",
@@ -426,19 +401,6 @@ void require_idle(const plan::State& state) {
                 "an execution of this plan is under way; end it by wait() first");
 }
 
-/// What a bound plan cannot do without its ranks agreeing on it each time.
-std::optional<Diagnostic> check_binding(const plan::State& state, const StorageBackend& backend) {
-  if (storage::asked([&] { return backend.may_throw(); }))
-    return invalid(
-        "the storage may throw exceptions, so it cannot be bound; execute the plan with "
-        "the storage each time");
-  if (!state.options.verify && !state.frame->traces() && !state.frame->lists_transfers() &&
-      !state.frame->callbacks.any())
-    return std::nullopt;
-  return invalid(
-      "a plan with verify, trace, transfers or callbacks cannot be bound; plan without them");
-}
-
 /// Looks at the storage, and agrees that all ranks can move its blocks. Collective.
 Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::span<std::byte> lent,
                        bool binds, const std::function<void()>& make_blocks) {
@@ -459,7 +421,7 @@ Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::spa
   fields.join(agreement, state.channel);
   bool connects = false;
   if (!wrong) wrong = make_ready(state, backend, lent, binds, connects);
-  if (!wrong && binds) wrong = check_binding(state, backend);
+  if (!wrong && binds) wrong = flows::check_binding(state, backend);
   agreement.largest(connects);
   if (!wrong && !make_blocks && !binds) executor_of(state).expect();
   try {
