@@ -58,6 +58,12 @@ void append_column(std::vector<std::string>& lines, const Column& column) {
         std::string(width - gap - column[row].size(), ' ') + column[row] + std::string(gap, ' ');
 }
 
+std::size_t width_of(const std::vector<Column>& columns) {
+  std::size_t width = 0;
+  for (const Column& column : columns) width += width_of(column);
+  return width;
+}
+
 /// What a line holds of `parts`, then the next.
 void print_list(std::string line, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
@@ -73,8 +79,7 @@ void print_list(std::string line, const std::vector<std::string>& parts) {
 /// Side by side as many as a line holds, one at least, then the next ones below.
 void print_columns(const std::vector<Column>& columns) {
   const std::size_t rows = columns.front().size();
-  std::size_t all = 0;
-  for (const Column& column : columns) all += width_of(column);
+  const std::size_t all = width_of(columns);
   Column numbers{"row"};
   for (std::size_t row = 1; row < rows; ++row) numbers.push_back(std::to_string(row));
   for (auto next = columns.begin(); next != columns.end();) {
@@ -85,6 +90,7 @@ void print_columns(const std::vector<Column>& columns) {
     for (const std::string& line : lines) std::printf("%s\n", line.c_str());
     if (next != columns.end()) std::printf("\n");
   }
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -106,11 +112,18 @@ std::string readable_bytes(std::uint64_t bytes) {
 
 void print_table(const std::vector<Case>& cases) {
   if (cases.empty()) return;
+  std::vector<Column> all;
+  for (const auto& [key, unused] : cases.front().items()) {
+    all.push_back({key});
+    for (const Case& one : cases) all.back().push_back(cell(key, one.at(key)));
+  }
+  if (width_of(all) <= widest_line) {
+    print_columns(all);
+    return;
+  }
   std::vector<std::string> alike;
   std::vector<Column> columns;
-  for (const auto& [key, unused] : cases.front().items()) {
-    Column column{key};
-    for (const Case& one : cases) column.push_back(cell(key, one.at(key)));
+  for (Column& column : all) {
     const std::string& first = column[1];
     const bool is_alike =
         cases.size() > 1 &&
@@ -118,11 +131,10 @@ void print_table(const std::vector<Case>& cases) {
     if (!is_alike)
       columns.push_back(std::move(column));
     else if (!first.empty())
-      alike.push_back(key + " " + first);
+      alike.push_back(column[0] + " " + first);
   }
   print_list("in all rows:", alike);
   if (!columns.empty()) print_columns(columns);
-  std::fflush(stdout);
 }
 
 int JsonFile::create(const std::string& path) {

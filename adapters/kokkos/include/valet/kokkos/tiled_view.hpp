@@ -27,6 +27,7 @@ class TiledView {
   using execution_space = typename View::execution_space;  ///< as the View
   using value_type = typename View::value_type;            ///< as the View
 
+  /// As tiled().
   TiledView(View view, std::uint64_t slots) : view_(std::move(view)), slots_(slots) {}
   /// The View of which it has been made.
   [[nodiscard]] const View& view() const { return view_; }
