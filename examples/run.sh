@@ -30,6 +30,11 @@ packages=("${valet_build_packages[@]}" python3-matplotlib)
 if [[ "$name" == amr ]]; then
   packages+=(libp4est-dev)
 fi
+targets=("$name")
+if [[ "$name" == block_cyclic ]]; then
+  packages+=(libscalapack-openmpi-dev)  # measured beside it
+  targets+=(valet-bench)
+fi
 valet_install_packages "${packages[@]}"
 
 # Without the tests, whose packages may be missing, unless this build tree already has them.
@@ -38,16 +43,17 @@ if grep -qs '^VALET_BUILD_TESTS:[A-Z]*=ON' build/CMakeCache.txt; then
   tests=ON
 fi
 cmake --preset release -DVALET_BUILD_EXAMPLES=ON -DVALET_BUILD_TESTS="$tests"
-cmake --build --preset release --parallel "$(nproc)" --target "$name"
+cmake --build --preset release --parallel "$(nproc)" --target "${targets[@]}"
 
 results=build/results/$name
 rm -rf "$results"
 mkdir -p "$results"
 
 case "$name" in
-  amr | resize) ranks=2 ;;     # the memory limit of the mesh is for two; two ranks start two more
-  first | species) ranks=4 ;;  # what they print, and the memory limit and the picture, are for four
-  block_cyclic) ranks=7 ;;     # four producers and three consumers
+  resize) ranks=2 ;;  # which start two more
+  # What these print, the memory limits and the pictures are for four.
+  amr | first | species) ranks=4 ;;
+  block_cyclic) ranks=7 ;;  # four producers and three consumers
   *) ranks=$(($(nproc) < 2 ? 2 : $(nproc))) ;;
 esac
 # Ranks may have to share a core.

@@ -4,6 +4,7 @@
 #include "memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 
@@ -25,22 +26,26 @@ struct Plane {
   }
 };
 
-/// Among the planes through the middle of the smallest leaves, the one that cuts most patches that
-/// change their home, those with a front first.
+/// Among the planes through the middle of the smallest leaves, the one that cuts patches of
+/// most ranks, and among these most that change their home, those with a front first.
 Plane telling_plane(const Mesh& before, std::span<const int> home_after,
                     std::span<const std::uint8_t> has_front, int most_level) {
   const std::size_t planes = std::size_t{1} << most_level;
-  std::vector<std::uint64_t> moving(3 * planes, 0);
+  std::vector<std::uint64_t> moving(3 * planes, 0), ranks(moving);
   for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
-    if (before.home[leaf] == home_after[leaf]) continue;
+    const bool moves = before.home[leaf] != home_after[leaf];
     const Leaf self = leaf_of(before.keys[leaf]);
     for (std::size_t d = 0; d < 3; ++d) {
       const auto first = std::size_t{self.corner[d]} >> (root_level - most_level);
       const auto size = std::size_t{self.length()} >> (root_level - most_level);
-      for (std::size_t k = first; k < first + size; ++k)
-        moving[d * planes + k] += has_front[leaf] != 0 ? 100 : 1;
+      for (std::size_t k = d * planes + first; k < d * planes + first + size; ++k) {
+        moving[k] += !moves ? 0 : has_front[leaf] != 0 ? 100 : 1;
+        ranks[k] |= std::uint64_t{1} << static_cast<unsigned>(home_after[leaf] % 64);
+      }
     }
   }
+  for (std::size_t k = 0; k < moving.size(); ++k)
+    moving[k] += static_cast<std::uint64_t>(std::popcount(ranks[k])) << 48U;
   const auto most =
       static_cast<std::size_t>(std::max_element(moving.begin(), moving.end()) - moving.begin());
   return {static_cast<int>(most / planes),
@@ -60,7 +65,7 @@ Output::Output(MPI_Comm communicator, const Options& options)
            {"migrations.csv",
             "rank,regrid,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
             "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes,resident_bytes,"
-            "resident_ratio"},
+            "resident_ratio,share_without,share_with"},
            {"leaves.csv", "regrid,axis,plane,u,v,length,rank_before,rank_after,front"}}),
       options_(options) {}
 
@@ -144,7 +149,8 @@ void Output::memory(const std::vector<Migration>& migrations,
                          << ',' << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes
                          << ',' << m.out_of_place_bytes << ',' << m.blocks_before << ','
                          << m.blocks_after << ',' << m.headroom_bytes << ',' << m.resident_bytes
-                         << ',' << m.resident_ratio << '\n';
+                         << ',' << m.resident_ratio << ',' << m.share_without << ',' << m.share_with
+                         << '\n';
   CsvOutput::memory(samples);
 }
 

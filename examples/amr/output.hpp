@@ -51,6 +51,8 @@ struct Migration {
   std::uint64_t headroom_bytes = 0;  ///< that the memory limit left before it; 0 without a limit
   std::uint64_t resident_bytes = 0;  ///< before it
   double resident_ratio = 0;
+  double share_without = 0;  ///< of the work on the next mesh, over the mean, had nothing moved
+  double share_with = 0;     ///< of it that the rank has now
 };
 
 class Output : public example::CsvOutput {

@@ -3,7 +3,7 @@
 
 # Runs the AMR example under a memory limit that allows migration in place but not out of place, then
 # compares its time with MPI_Alltoallv. Called by examples/run.sh in the directory for results, with
-# the command that launches a program on two ranks.
+# the command that launches a program on four ranks.
 set -euo pipefail
 
 # shellcheck source=examples/support/usage.sh
@@ -12,7 +12,7 @@ usage_unless_launched amr "the adaptive mesh in place and out of place under one
 
 launch=("$@")
 program=$VALET_BIN/amr
-headroom=10M
+headroom=5M
 
 run() { # <directory> <argument>...
   mkdir -p "$1"

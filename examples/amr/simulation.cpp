@@ -160,6 +160,8 @@ void Simulation::regrid(int step) {
   own.number = regrid.number;
   own.step = step;
   own.blocks_before = patches_.count();
+  own.share_without = share(change, mesh_.home);
+  own.share_with = share(change, choice.home);
   if (limit_bytes_ > 0) own.headroom_bytes = limit_bytes_ - std::min(limit_bytes_, data_bytes());
   log_.enter(Phase::migrate, step);
   own.start_seconds = log_.seconds();
@@ -284,6 +286,16 @@ double Simulation::imbalance() const {
     sum += static_cast<double>(mesh_.work[leaf]);
   }
   return *std::max_element(work.begin(), work.end()) * size_ / sum;
+}
+
+double Simulation::share(const Transition& transition, std::span<const int> home) const {
+  double own = 0;
+  double all = 0;
+  for (const Unit& unit : transition.units) {
+    all += unit.work;
+    if (home[unit.first] == rank_) own += unit.work;
+  }
+  return own * size_ / all;
 }
 
 void Simulation::summarise(Regrid& regrid, const Migration& own, const Moved& moved) {

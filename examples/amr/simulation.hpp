@@ -65,6 +65,8 @@ class Simulation {
 
   /// Largest over mean work of a rank; after a change of the mesh with the work of parents.
   [[nodiscard]] double imbalance() const;
+  /// Work of this rank on the next mesh with these homes, over the mean. Local.
+  [[nodiscard]] double share(const Transition& transition, std::span<const int> home) const;
   void write_vtk(int step);
   void report(const Totals& start, const Totals& end);
 

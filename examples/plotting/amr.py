@@ -5,9 +5,9 @@ import sys
 
 from matplotlib.collections import PatchCollection
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Rectangle
+from matplotlib.patches import Rectangle
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, rank_colours, read, save
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, page_figure, plt, rank_colours, read, save
 from .timeline import draw_migration, shade, shade_entry, spans_of
 
 
@@ -18,60 +18,58 @@ def draw_leaves(axis, leaves, rank_column, colours):
         axis.add_collection(PatchCollection(
             [Rectangle((leaf["u"], leaf["v"]), leaf["length"], leaf["length"]) for leaf in shown],
             facecolors=[colours[leaf[rank_column]] for leaf in shown], edgecolors="white",
-            linewidths=0.4, alpha=0.95 if front else 0.45))
-    axis.set_xlim(0, 1)
-    axis.set_ylim(0, 1)
-    axis.set_aspect("equal")
+            linewidths=0.4, alpha=1 if front else 0.45))
+    axis.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[], aspect="equal")
+    axis.spines[:].set_visible(False)
+    axis.set_xlabel("strong colour: the front is in the patch")
+
+
+def draw_shares(axis, shares, most, colours):
+    """The work of each rank over the mean."""
+    bars = axis.barh(range(len(shares)), shares, color=colours[:len(shares)])
+    axis.bar_label(bars, fmt="%.2f", label_type="center")
+    axis.axvline(1, color="black", linewidth=1, linestyle=":")
+    axis.set(xlim=(0, 1.15 * most), xticks=[0, 1], yticks=range(len(shares)), xlabel="work over the mean")
+    axis.set_yticklabels([f"rank {r}" for r in range(len(shares))])
+    axis.invert_yaxis()
 
 
 def draw_extra_memory(axis, migrations):
     """Extra memory of the rank with the most: in place, and with packed buffers, against the limit."""
     worst = max(migrations, key=lambda row: row["out_of_place_bytes"])
-    ways = [("in place,\nallocated", worst["extra_bytes"], VALET),
-            ("packed\nbuffers,\ncomputed", worst["out_of_place_bytes"], OUT_OF_PLACE)]
-    for position, (_, size, colour) in enumerate(ways):
-        axis.bar(position, size / MEGABYTE, width=0.6, color=colour)
-        axis.annotate(f"{size / MEGABYTE:.1f}", (position, size / MEGABYTE), ha="center", va="bottom",
-                      xytext=(0, 2), textcoords="offset points")
-    axis.set_xticks(range(len(ways)), [name for name, _, _ in ways])
-    highest = max(size for _, size, _ in ways)
+    ways = {"Valet,\nmeasured": (worst["extra_bytes"] / MEGABYTE, VALET),
+            "buffers for\nwhat leaves\nand arrives": (worst["out_of_place_bytes"] / MEGABYTE, OUT_OF_PLACE)}
+    bars = axis.bar(list(ways), [size for size, _ in ways.values()], width=0.65, color=[c for _, c in ways.values()])
+    axis.bar_label(bars, fmt="%.1f", padding=1)
     if worst["headroom_bytes"]:
         headroom = worst["headroom_bytes"] / MEGABYTE
-        highest = max(highest, worst["headroom_bytes"])
         axis.axhline(headroom, color=LIMIT, linestyle="--", linewidth=1.5)
-        axis.annotate(f"left by the\nmemory limit: {headroom:.1f}", (-0.45, headroom), color=LIMIT,
-                      va="bottom", xytext=(0, 3), textcoords="offset points")
-    axis.set_xlim(-0.5, len(ways) - 0.5)
-    axis.set_ylim(0, 1.12 * highest / MEGABYTE)
-    axis.set_ylabel("extra memory [MB]")
-    axis.set_title(f"memory of rank {worst['rank']}", fontsize=11)
+        axis.annotate(f"the system's\nlimit: {headroom:.1f}", (-0.45, headroom), color=LIMIT, va="bottom",
+                      xytext=(0, 3), textcoords="offset points")
+    axis.set_xlim(-0.5, 1.5)
+    axis.set_title(f"memory beside the\npatches, rank {worst['rank']} [MB]")
 
 
 def draw_front(directory):
-    """The owners of the patches before and after the migration that moved most, and its memory."""
-    regrids = read(directory / "regrids.csv")
-    shown = max(regrids, key=lambda row: row["moved_bytes"])
+    """The owners of the patches before and after the migration that moved most, the work of the ranks, and memory."""
+    shown = max(read(directory / "regrids.csv"), key=lambda row: row["moved_bytes"])
     leaves = [row for row in read(directory / "leaves.csv") if row["regrid"] == shown["regrid"]]
-    migrations = read(directory / "migrations.csv")
-    ranks = 1 + max(row["rank"] for row in migrations)
-    colours = rank_colours(ranks)
-    across = leaves[0]["axis"]
-    along = [axis for axis in "xyz" if axis != across]
-    figure, axes = plt.subplots(1, 3, figsize=(15, 6.6), gridspec_kw={"width_ratios": [3, 3, 1.4]})
-    figure.subplots_adjust(left=0.045, right=0.985, top=0.86, bottom=0.15, wspace=0.17)
-    for axis, when in zip(axes, ("before", "after")):
+    migrations = sorted((row for row in read(directory / "migrations.csv") if row["regrid"] == shown["regrid"]),
+                        key=lambda row: row["rank"])
+    colours = rank_colours(len(migrations))
+    figure = page_figure(4.5)
+    grid = figure.add_gridspec(2, 3, width_ratios=[3, 3, 1.75], height_ratios=[3, 1])
+    most = max(row["share_without"] for row in migrations)
+    for column, (when, shares, title) in enumerate((
+            ("before", [row["share_without"] for row in migrations], "If nothing moves: {:.2f} times the mean work"),
+            ("after", [row["share_with"] for row in migrations],
+             f"After {shown['moved_bytes'] / MEGABYTE:.0f} MB of patches moved: {{:.2f}} times"))):
+        axis = figure.add_subplot(grid[0, column])
         draw_leaves(axis, leaves, f"rank_{when}", colours)
-        axis.set_title(f"{when} the migration", fontsize=11)
-        axis.set_xlabel(along[0])
-        axis.set_ylabel(along[1])
-    draw_extra_memory(axes[2], [row for row in migrations if row["regrid"] == shown["regrid"]])
-    handles = [Patch(color=colours[r], label=f"rank {r}") for r in range(ranks)]
-    handles.append(Patch(color="0.3", label="saturated: the front is in the patch"))
-    figure.legend(handles=handles, loc="lower center", ncol=min(len(handles), 8), frameon=False,
-                  bbox_to_anchor=(0.42, 0.0))
-    figure.suptitle(f"Step {shown['step']}: {shown['moved_bytes'] / MEGABYTE:.1f} MB of patches, of "
-                    f"{shown['patches']:,} in all, move to another rank, in place\n"
-                    f"(cut through the unit cube at {across} = {leaves[0]['plane']:.2f})", fontsize=12)
+        axis.set_title(title.format(max(shares)))
+        draw_shares(figure.add_subplot(grid[1, column]), shares, most, colours)
+    draw_extra_memory(figure.add_subplot(grid[:, 2]), migrations)
+    figure.suptitle(f"Patches move between {len(migrations)} ranks inside the memory that they occupy")
     save(figure, directory / "front.png")
 
 
@@ -101,13 +99,11 @@ def draw_limited_run(axis, samples, migrations, rank):
         axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5)
         handles.append(Line2D([], [], color=LIMIT, linestyle="--",
                               label="memory limit"))
-    steady = sorted(s["resident_bytes"] for s in samples)[len(samples) // 2] / MEGABYTE
     highest = max(m["resident_bytes"] + m["out_of_place_bytes"] for m in migrations) / MEGABYTE
-    margin = max(highest - steady, 0.05 * steady)
-    axis.set_ylim(steady - 1.2 * margin, highest + 0.15 * margin)
+    axis.set_ylim(0, 1.05 * highest)
     axis.set_xlim(0, samples[-1]["seconds"])
     axis.set_xlabel("time since the start [s]")
-    axis.set_ylabel("resident memory [MB] (not from 0)")
+    axis.set_ylabel("resident memory [MB]")
     axis.set_title(f"Rank {rank} over the whole run", fontsize=11)
     axis.legend(handles=handles, loc="lower right", fontsize=9, framealpha=0.95)
 

@@ -8,12 +8,13 @@ import sys
 import matplotlib.pyplot as plt
 
 MEGABYTE = 1e6
-# The same thing has the same colour in all pictures.
+# The same thing has the same colour in all pictures, and no rank has one of these.
 VALET = "tab:blue"
 VALET_VARIANT = "tab:cyan"
 ZOLTAN_MIGRATE = "tab:orange"
 OUT_OF_PLACE = "tab:red"
-LIMIT = "tab:green"
+LIMIT = "black"
+RANKS = ["#7b5ea7", "#e3c33f", "#5aa469", "#cf7bb0", "#8c6d5a", "#8f8f8f", "#a9c25d", "#3f7f7a"]
 METHOD_COLOURS = {"stream": VALET, "direct": "tab:gray", "phased": "tab:purple", "cyclic": "tab:brown",
                   "cyclic-ascending": "tab:brown", "cyclic-rotated": "tab:olive"}
 
@@ -48,12 +49,22 @@ def read_cases(directory, name):
     return cases
 
 
+def page_figure(height):
+    """A figure as wide as README and the guide show it, with print that can be read there."""
+    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "figure.titlesize": 11, "axes.spines.top": False,
+                         "axes.spines.right": False, "figure.dpi": 100})
+    figure = plt.figure(figsize=(8.4, height), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)
+    return figure
+
+
 def save(figure, path):
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=100 if figure.get_layout_engine() else 130)
     plt.close(figure)
     print(path)
 
 
 def rank_colours(ranks):
-    palette = plt.get_cmap("tab10" if ranks <= 10 else "turbo")
-    return [palette(r if ranks <= 10 else r / (ranks - 1)) for r in range(ranks)]
+    if ranks <= len(RANKS):
+        return RANKS[:ranks]
+    return [plt.get_cmap("turbo")(r / (ranks - 1)) for r in range(ranks)]

@@ -7,7 +7,7 @@ from .common import VALET, plt, save
 
 ALGORITHMS = {"classical": ("tab:red", "s", "CLASSICAL"),
               "scalapack": ("tab:purple", "D", "ScaLAPACK"),
-              "falls": ("tab:orange", "^", "FALLS"),
+              "falls": ("tab:pink", "^", "FALLS"),
               "aspen": (VALET, "o", "ASPEN"),
               "one_peer": ("tab:green", "v", "ASPEN, one peer")}
 

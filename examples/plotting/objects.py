@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The objects example: memory of one rank while cells of a hash map move, packed and by migrate_objects."""
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, page_figure, read, save
 
 # The steps of the program; that which the limit refuses is not drawn.
 WAYS = {2: ("packed into buffers, MPI_Alltoallv", OUT_OF_PLACE), 1: ("valet::migrate_objects", VALET)}
@@ -14,7 +14,8 @@ def draw(directory):
     for sample in read(directory / "memory.csv"):
         if sample["phase"] == "migrate" and sample["step"] in WAYS:
             grown.setdefault((sample["step"], sample["rank"]), []).append(sample)
-    figure, axis = plt.subplots(figsize=(9, 4.5))
+    figure = page_figure(3)
+    axis = figure.subplots()
     for step, (text, colour) in WAYS.items():
         runs = [samples for (of, _), samples in grown.items() if of == step]
         growth = [[(s["data_bytes"] - samples[0]["data_bytes"]) / MEGABYTE for s in samples] for samples in runs]
@@ -23,12 +24,11 @@ def draw(directory):
                   linewidth=1.5, marker=".", markersize=3, label=f"{text}: {max(most):.1f} MB")
     if headroom:
         axis.axhline(headroom / MEGABYTE, color=LIMIT, linestyle="--", linewidth=1.5,
-                     label=f"the limit: {headroom / MEGABYTE:.1f} MB")
+                     label=f"limit of the system: {headroom / MEGABYTE:.1f} MB")
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=0)
     axis.set_xlabel("time since the cells began to move [ms]")
-    axis.set_ylabel("growth of private data of a rank [MB]")
-    axis.set_title("Cells of a hash map, each with a vector of particles, move to other ranks", fontsize=11)
-    axis.legend(loc="best", fontsize=9)
-    figure.tight_layout()
+    axis.set_ylabel("growth of a rank's data [MB]")
+    axis.set_title("Cells of a hash map, each with a vector of particles, move to other ranks", loc="left")
+    axis.legend(frameon=False)
     save(figure, directory / "objects.png")

@@ -10,7 +10,7 @@ from .common import plt, save
 from .phases import plain_numbers
 
 CASES = (1, 2, 3, 4)
-COLOURS = {1: "tab:blue", 2: "tab:orange", 3: "tab:green", 4: "tab:red"}
+COLOURS = {1: "tab:blue", 2: "tab:pink", 3: "tab:green", 4: "tab:red"}
 WORDS = {1: "1: even", 2: "2: three quarters of the pairs", 3: "3: half of the pairs", 4: "4: all to one"}
 # Processes: seconds of the bitonic sort, then of MPI_Alltoallv, in cases 1 to 4.
 TABLE_1 = {2: ((2.0, None, None, 1.1), (0.6, None, None, 0.8)),

@@ -13,7 +13,7 @@ from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from .common import OUT_OF_PLACE, VALET, plt, read_cases, save
 
-COLOURS = {"first_fit": "tab:red", "max_first": "tab:orange", "random": "tab:blue",
+COLOURS = {"first_fit": "tab:red", "max_first": "tab:pink", "random": "tab:blue",
            "fortune_wheel": "tab:cyan", "min_max": "tab:purple", "continuous": "tab:gray"}
 PARKING = {"": ("never", "tab:red", "o"), "-parking1": ("every phase", "tab:blue", "s"),
            "-parking2": ("every 2nd", "tab:cyan", "^"), "-parking3": ("every 3rd", "tab:purple", "D")}
@@ -87,7 +87,7 @@ def centralized(axis, cases):
         rooted = only(cases, method=name + "-centralized-parking1")
         total = mean(rooted, "seconds_median")
         bottom = 0
-        for key, colour in (("gather", "tab:orange"), ("solve", "tab:red"), ("scatter", "gold")):
+        for key, colour in (("gather", "tab:pink"), ("solve", "tab:red"), ("scatter", "gold")):
             height = mean(rooted, "seconds_" + key) / total
             axis.bar(place + 0.2, height, 0.36, bottom=bottom, color=colour,
                      label=key if place == 0 else None)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The restart example: memory of the fullest rank while it reads the state, in two ways, on other numbers of ranks."""
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, page_figure, read, save
 
 # The directories that examples/restart/run.sh writes, for each number of ranks.
-WAYS = {"packed": ("read all into a buffer, MPI_Alltoallv, unpack", OUT_OF_PLACE),
-        "in_place": ("valet::Junction, into the arrays", VALET)}
+WAYS = {"packed": ("buffers, MPI_Alltoallv", OUT_OF_PLACE),
+        "in_place": ("valet::Junction", VALET)}
 
 
 def fullest(directory):
@@ -32,21 +32,21 @@ def draw_ranks(axis, directory, ranks):
         if way == "in_place":
             place, offset = (0.55 * times[-1], particles), -16
         axis.annotate(f"{most:.0f} MB", place, xytext=(0, offset), color=colour, textcoords="offset points")
-    axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5, label="the limit of the run in place")
-    axis.axhline(particles, color="black", linestyle=":", linewidth=1.5, label="the particles of the rank")
-    axis.set_title(f"{ranks} ranks: {particles:.0f} MB of particles each", fontsize=11)
-    axis.set_xlabel("time since the file was opened [ms]")
+    axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5, label="limit of the system")
+    axis.axhline(particles, color="0.4", linestyle=":", linewidth=1.5, label="particles of the rank")
+    axis.set_title(f"{ranks} ranks: {particles:.0f} MB of particles each")
+    axis.set_xlabel("time since opening [ms]")
     axis.set_xlim(left=0)
 
 
 def draw(directory):
     """A panel for each number of ranks."""
-    figure, axes = plt.subplots(1, 3, figsize=(14, 5), sharey=True)
+    figure = page_figure(3.6)
+    axes = figure.subplots(1, 3, sharey=True)
     for axis, ranks in zip(axes, (3, 5, 2)):
         draw_ranks(axis, directory, ranks)
-    axes[0].set_ylim(0, 1.08 * axes[0].get_ylim()[1])
-    axes[0].set_ylabel("private data since the start, fullest rank [MB]")
-    figure.suptitle("Particles written on 4 ranks, read on 3, 5 and 2; ten time steps follow", fontsize=13)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncol=4, frameon=False, fontsize=10)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    axes[0].set_ylim(0, 1.1 * axes[0].get_ylim()[1])
+    axes[0].set_ylabel("growth of the fullest rank's data [MB]")
+    figure.suptitle("Particles written on 4 ranks, read on 3, 5 and 2; ten time steps follow")
+    axes[1].legend(loc="upper left", frameon=False, fontsize=8)
     save(figure, directory / "restart.png")

@@ -6,11 +6,11 @@ import sys
 from matplotlib import patheffects
 from matplotlib.collections import LineCollection
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, ZOLTAN_MIGRATE, plt, read, save
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, ZOLTAN_MIGRATE, page_figure, plt, read, save
 
 # The directories written by examples/species/run.sh; the first run is in the directory itself.
 WAYS = {".": ("Valet, in place", VALET),
-        "packed": ("packed into a second arena, MPI_Alltoallv", OUT_OF_PLACE),
+        "packed": ("what leaves packed, MPI_Alltoallv", OUT_OF_PLACE),
         "zoltan": ("Zoltan_Migrate", ZOLTAN_MIGRATE)}
 RECORD_BYTES = 64
 
@@ -48,14 +48,12 @@ def draw_step(axis, cells, largest):
         species[cell["row"]][cell["column"]] = cell["species"]
         ranks[cell["row"]][cell["column"]] = cell["rank"]
         parts.setdefault(cell["rank"], []).append(cell)
-    image = axis.imshow(species, cmap="inferno", vmin=0, vmax=largest, aspect="auto", origin="lower",
+    image = axis.imshow(species, cmap=plt.get_cmap("viridis", 10), vmin=0, vmax=largest, aspect="auto", origin="lower",
                         interpolation="nearest", extent=(0, columns, 0, rows))
     axis.add_collection(LineCollection(boundaries(ranks), colors="white", linewidths=1.6))
     for rank, points in sorted(parts.items()):
-        total = sum(p["species"] for p in points)
-        text = f"rank {rank}\n{len(points):,} cells\n{total * RECORD_BYTES / MEGABYTE:.1f} MB"
-        axis.text(*middle(points, columns), text, color="white", ha="center", va="center", fontsize=9,
-                  path_effects=[patheffects.withStroke(linewidth=3, foreground="black")])
+        axis.text(*middle(points, columns), f"rank {rank}\n{len(points):,} cells", color="white", ha="center",
+                  va="center", fontsize=8, path_effects=[patheffects.withStroke(linewidth=2.5, foreground="black")])
     axis.set_xticks([columns * k / 8 for k in range(9)], [f"{45 * k}" for k in range(9)])
     axis.set_yticks([rows * k / 4 for k in range(5)], [f"{25 * k}" for k in range(5)])
     axis.set_ylabel("height [%]")
@@ -67,95 +65,57 @@ def draw_lengths(directory):
     cells = read(directory / "lengths.csv")
     steps = sorted({c["step"] for c in cells})
     largest = max(c["species"] for c in cells)
-    figure, axes = plt.subplots(len(steps), 1, figsize=(11, 1.3 + 2.1 * len(steps)), sharex=True, squeeze=False)
-    figure.subplots_adjust(left=0.065, right=0.9, top=0.88, bottom=0.075, hspace=0.22)
+    figure = page_figure(0.8 + 1.4 * len(steps))
+    axes = figure.subplots(len(steps), 1, sharex=True, squeeze=False)
     for axis, step in zip(axes[:, 0], steps):
         image = draw_step(axis, [c for c in cells if c["step"] == step], largest)
-        axis.set_title(f"step {step}", fontsize=11, loc="left")
+        most = max(sum(c["species"] for c in cells if c["step"] == step and c["rank"] == rank)
+                   for rank in {c["rank"] for c in cells})
+        axis.set_title(f"step {step}: at most {most * RECORD_BYTES / MEGABYTE:.1f} MB of lists on a rank", loc="left")
     axes[-1, 0].set_xlabel("angle around the chamber [degrees]")
-    bar = figure.add_axes((0.92, 0.2, 0.018, 0.55))
-    figure.colorbar(image, cax=bar, label="species in a cell [records of 64 bytes]")
-    figure.suptitle("A detonation in an annular chamber: length of each cell's species list,\n"
-                    "and the partition in which Zoltan balances these lengths", fontsize=12)
+    figure.colorbar(image, ax=axes, label="species in a cell", shrink=0.7, pad=0.01)
     save(figure, directory / "lengths.png")
 
 
-def own_samples(directory, rank):
-    return [s for s in read(directory / "memory.csv") if s["rank"] == rank]
-
-
-def steps_of(samples):
-    """The time of each sample in steps of its run; a step begins with its partition."""
-    begins = {}
-    for sample in samples:
+def growth_of_steps(directory):
+    """By step: MB by which partition and migration let the data of a rank grow, on the rank where they do most."""
+    parts = {}
+    for sample in read(directory / "memory.csv"):
         if sample["phase"] != "simulate":
-            begins.setdefault(sample["step"], sample["seconds"])
-    end = samples[-1]["seconds"]
-
-    def place(sample):
-        start = begins.get(sample["step"], 0)
-        length = begins.get(sample["step"] + 1, end) - start
-        return sample["step"] + min(max((sample["seconds"] - start) / max(length, 1e-9), 0), 1)
-
-    return [place(sample) for sample in samples]
-
-
-def draw_runs(axis, runs, limit):
-    """The data of one rank over the whole run, in steps, because the runs take different times."""
-    for name, samples in runs.items():
-        label, colour = WAYS[name]
-        axis.plot(steps_of(samples), [s["data_bytes"] / MEGABYTE for s in samples], color=colour,
-                  linewidth=1.2, label=label)
-    if limit:
-        axis.axhline(limit / MEGABYTE, color=LIMIT, linestyle="--", linewidth=1.5,
-                     label=f"limit: {limit / MEGABYTE:.1f} MB")
-    axis.set_ylim(0, 1.32 * axis.get_ylim()[1])  # room for the legend
-    axis.set_xlim(0, max(steps_of(next(iter(runs.values())))))
-    axis.set_xlabel("time [steps]")
-    axis.set_ylabel("private data of the process [MB]")
-    axis.legend(loc="upper right", fontsize=9, framealpha=0.95)
-
-
-def draw_largest(axis, runs, step, headroom):
-    """Growth of the data of the rank during partition and migration of one step, for all ways."""
-    for name, samples in runs.items():
-        inside = [s for s in samples if s["step"] == step and s["phase"] != "simulate"]
-        if not inside:
-            continue
-        label, colour = WAYS[name]
-        start, base = inside[0]["seconds"], inside[0]["data_bytes"]
-        grown = [(s["data_bytes"] - base) / MEGABYTE for s in inside]
-        axis.plot([1e3 * (s["seconds"] - start) for s in inside], grown, color=colour, linewidth=1.5,
-                  marker=".", markersize=3, label=f"{label}: {max(grown):.1f} MB")
-    if headroom:
-        axis.axhline(headroom / MEGABYTE, color=LIMIT, linestyle="--", linewidth=1.5,
-                     label=f"left by the limit: {headroom / MEGABYTE:.1f} MB")
-    axis.set_xlim(left=0)
-    axis.set_ylim(0, 1.32 * axis.get_ylim()[1])
-    axis.set_xlabel("time since the partition began [ms]")
-    axis.set_ylabel("growth of private data [MB]")
-    axis.legend(loc="upper right", fontsize=9, framealpha=0.95)
+            parts.setdefault((sample["step"], sample["rank"]), []).append(sample["data_bytes"])
+    steps = {}
+    for (step, _), data in sorted(parts.items()):
+        steps[step] = max(steps.get(step, 0), (max(data) - data[0]) / MEGABYTE)
+    return steps
 
 
 def draw_memory(directory):
-    """Memory over time for the three ways, with the limit that one of them keeps."""
-    migrations = read(directory / "migrations.csv")
-    largest = max(migrations, key=lambda row: row["sent_bytes"])
-    rank, step, limit = largest["rank"], largest["step"], largest["limit_bytes"]
-    runs = {name: own_samples(directory / name, rank)
-            for name in WAYS if (directory / name / "memory.csv").exists()}
-    if not any(s["data_bytes"] for s in runs["."]):
+    """What partition and migration take for the three ways, against the limit that one of them keeps."""
+    growth = {name: growth_of_steps(directory / name) for name in WAYS}
+    if not any(growth["."].values()):
         sys.exit("plot.py: memory.csv has no sizes; this system has no /proc")
-    before = next(s["data_bytes"] for s in runs["."] if s["step"] == step and s["phase"] != "simulate")
-    figure, axes = plt.subplots(1, 2, figsize=(15, 6))
-    figure.subplots_adjust(left=0.05, right=0.985, top=0.88, bottom=0.1, wspace=0.13)
-    draw_runs(axes[0], runs, limit)
-    axes[0].set_title(f"Rank {rank} over the whole run", fontsize=11)
-    draw_largest(axes[1], runs, step, limit - before if limit else 0)
-    axes[1].set_title(f"Step {step}: {largest['sent_bytes'] / MEGABYTE:.1f} MB of lists leave the rank",
-                      fontsize=11)
-    figure.suptitle("Memory of one rank while cells with lists of different lengths are partitioned and moved",
-                    fontsize=13)
+    moved = [row["moved_bytes"] / MEGABYTE for row in read(directory / "steps.csv")]
+    figure = page_figure(3.3)
+    first, others = figure.subplots(1, 2, width_ratios=[1, 2])
+    first.bar([f"{name}\n{growth[way][0]:.1f}" for name, way in zip(("Valet", "packed", "Zoltan"), WAYS)],
+              [growth[way][0] for way in WAYS], color=[colour for _, colour in WAYS.values()])
+    first.set_ylabel("growth of a rank's data, at most [MB]")
+    first.set_title(f"Step 0: {moved[0]:.0f} MB move", loc="left")
+    # Two of the lines lie upon each other: the wide one is seen beside the dots.
+    for (name, (label, colour)), style in zip(WAYS.items(), ({"linewidth": 1.5}, {"linewidth": 5, "alpha": 0.4},
+                                                             {"linewidth": 0, "marker": ".", "markersize": 6})):
+        steps = [step for step in growth[name] if step > 0]
+        others.plot(steps, [growth[name][step] for step in steps], color=colour, label=label, **style)
+    others.set(xlim=(0.5, max(growth["."]) + 0.5), xlabel="step")
+    others.set_title(f"The others: {min(moved[1:]):.0f} to {max(moved[1:]):.0f} MB move", loc="left")
+    first_move = read(directory / "migrations.csv")[0]
+    begin = next(s for s in read(directory / "memory.csv")
+                 if s["rank"] == first_move["rank"] and s["phase"] == "partition")
+    headroom = (first_move["limit_bytes"] - begin["data_bytes"]) / MEGABYTE
+    for axis in (first, others):
+        axis.axhline(headroom, color=LIMIT, linestyle="--", linewidth=1.5, label=f"limit of the system: {headroom:.1f}")
+    others.set_ylim(0, 1.3 * others.get_ylim()[1])  # room for the legend
+    others.legend(loc="upper right", ncol=2, frameon=False)
     save(figure, directory / "species.png")
 
 

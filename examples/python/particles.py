@@ -62,19 +62,22 @@ if comm.rank == 0:
     print(f"no particle lost: {len(everything)} on {comm.size} ranks")
 
 # %% The picture: where the particles of each rank are, and what a step took.
-some = comm.gather((before[:2000], particles["position"][:count][:2000]))
+some = comm.gather((before[:700], particles["position"][:count][:700]))
 if options.picture and comm.rank == 0:
     import matplotlib
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    figure, (first, last, memory) = plt.subplots(1, 3, figsize=(11, 3.4), layout="constrained")
+    plt.rcParams.update({"font.size": 9, "axes.titlesize": 10})
+    colours = ("#7b5ea7", "#e3c33f", "#5aa469", "#cf7bb0")  # those of examples/plotting
+    figure, (first, last, memory) = plt.subplots(1, 3, figsize=(8.4, 2.8), layout="constrained")
     for axes, which, title in ((first, 0, "Before"), (last, 1, f"After {options.steps} steps")):
         for rank, places in enumerate(some):
-            axes.plot(*places[which].T, ".", markersize=1, color=plt.cm.viridis(rank / comm.size))
-        axes.set(title=f"{title}: particles by rank", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+            axes.plot(*places[which].T, ".", markersize=1.5, color=colours[rank % 4])
+        axes.set(title=f"{title}: particles of {comm.size} ranks",
+                 xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[], yticks=[])
     steps = np.arange(1, options.steps + 1)
-    memory.bar(steps - 0.2, np.array(packed) / 1e6, 0.4, label="packed buffers", color="#999999")
-    memory.bar(steps + 0.2, np.array(taken) / 1e6, 0.4, label="Valet", color="#d95f02")
-    memory.set(title="Memory beside the arrays, rank 0", xlabel="step", ylabel="MB")
+    memory.bar(steps - 0.2, np.array(packed) / 1e6, 0.4, label="packed buffers", color="tab:red")
+    memory.bar(steps + 0.2, np.array(taken) / 1e6, 0.4, label="Valet", color="tab:blue")
+    memory.set(title="Extra memory of rank 0 [MB]", xlabel="step")
     memory.legend(frameon=False)
-    figure.savefig(options.picture, dpi=110)
+    figure.savefig(options.picture, dpi=100)

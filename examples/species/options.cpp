@@ -27,7 +27,7 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
   example::add_number(app, "--capacity", options.capacity, 1.001, 100.0,
                       "records that fit on a rank, relative to the mean number per rank", "FACTOR");
   app.add_option("--exchange", options.exchange,
-                 "migration: in-place (Valet), packed (into a second arena, by MPI_Alltoallv)\n"
+                 "migration: in-place (Valet), packed (what leaves, by MPI_Alltoallv)\n"
                  "or zoltan (Zoltan_Migrate)")
       ->check(example::one_of({"in-place", "packed", "zoltan"}))
       ->type_name("NAME")

@@ -31,7 +31,7 @@ void Output::head(std::uint64_t records, const Cells& cells) const {
                 megabytes(records * sizeof(Record)),
                 megabytes(cells.records.size() * sizeof(Record)), options_.capacity));
   note(formatted("Zoltan %s, cells move %s", options_.method.c_str(),
-                 options_.exchange == "packed"   ? "by MPI_Alltoallv through a second arena"
+                 options_.exchange == "packed"   ? "packed, by MPI_Alltoallv"
                  : options_.exchange == "zoltan" ? "by Zoltan_Migrate"
                                                  : "in place"));
   if (options_.headroom_bytes > 0)

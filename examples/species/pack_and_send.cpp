@@ -4,6 +4,7 @@
 #include "ways.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -53,7 +54,7 @@ void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes) {
   std::uint64_t numbers[2] = {bytes, example::data_bytes()};
   MPI_Bcast(numbers, 2, MPI_UINT64_T, first, communicator);
   throw example::OutOfMemory(example::formatted(
-      "out of memory: the system refuses rank %d %.1f MB for a second arena (--exchange packed), "
+      "out of memory: the system refuses rank %d %.1f MB for packed cells (--exchange packed), "
       "beyond the %.1f MB of data that it has",
       first, example::megabytes(numbers[0]), example::megabytes(numbers[1])));
 }
@@ -62,15 +63,20 @@ void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes) {
 
 Moved pack_and_send(MPI_Comm communicator, Cells& cells, std::span<const int> ranks) {
   const auto size = static_cast<std::size_t>(example::size_of(communicator));
+  const int own = example::rank_of(communicator);
   std::vector<int> head_counts(size, 0), record_counts(head_counts);
+  std::uint64_t kept = cells.count, kept_records = cells.used();
   for (std::uint64_t k = 0; k < cells.count; ++k) {
+    if (ranks[k] == own) continue;
     const auto to = static_cast<std::size_t>(ranks[k]);
     ++head_counts[to];
     record_counts[to] += static_cast<int>(cells.species(k));
+    kept_records -= cells.species(k);
+    --kept;
   }
   const Exchange heads(communicator, std::move(head_counts));
   const Exchange records(communicator, std::move(record_counts));
-  require_room(communicator, cells, records.received(), heads.received());
+  require_room(communicator, cells, kept_records + records.received(), kept + heads.received());
 
   const std::uint64_t bytes =
       records.sent() * sizeof(Record) + (heads.sent() + heads.received()) * sizeof(Head);
@@ -81,22 +87,28 @@ Moved pack_and_send(MPI_Comm communicator, Cells& cells, std::span<const int> ra
 
   std::vector<int> next_head = heads.send_places, next_record = records.send_places;
   const Record* list = cells.records.data();
+  Record* end = cells.records.data();
+  std::uint64_t stay = 0;
   for (std::uint64_t k = 0; k < cells.count; ++k) {
-    const auto to = static_cast<std::size_t>(ranks[k]);
-    packed_heads[static_cast<std::size_t>(next_head[to]++)] = cells.head(k);
-    std::copy_n(list, cells.species(k), &packed_records[static_cast<std::size_t>(next_record[to])]);
-    next_record[to] += static_cast<int>(cells.species(k));
-    list += cells.species(k);
+    const Head head = cells.head(k);
+    const std::uint64_t species = cells.species(k);
+    if (ranks[k] == own) {
+      std::memmove(end, list, head.length);
+      end += species;
+      cells.set_head(stay++, head);
+    } else {
+      const auto to = static_cast<std::size_t>(ranks[k]);
+      packed_heads[static_cast<std::size_t>(next_head[to]++)] = head;
+      std::copy_n(list, species, &packed_records[static_cast<std::size_t>(next_record[to])]);
+      next_record[to] += static_cast<int>(species);
+    }
+    list += species;
   }
   heads.run(communicator, packed_heads.get(), new_heads.get());
-  records.run(communicator, packed_records.get(), cells.records.data());
-  cells.count = heads.received();
-  for (std::uint64_t k = 0; k < cells.count; ++k) cells.set_head(k, new_heads[k]);
-
-  const auto self = static_cast<std::size_t>(example::rank_of(communicator));
-  const auto stays = static_cast<std::uint64_t>(records.send_counts[self]) * sizeof(Record) +
-                     static_cast<std::uint64_t>(heads.send_counts[self]) * sizeof(Head);
-  return {records.sent() * sizeof(Record) + heads.sent() * sizeof(Head) - stays, bytes, 0};
+  records.run(communicator, packed_records.get(), end);
+  cells.count = kept + heads.received();
+  for (std::uint64_t k = kept; k < cells.count; ++k) cells.set_head(k, new_heads[k - kept]);
+  return {records.sent() * sizeof(Record) + heads.sent() * sizeof(Head), bytes, 0};
 }
 
 }  // namespace species

@@ -25,8 +25,8 @@ struct Moved {
 Moved move_in_place(MPI_Comm communicator, Cells& cells, std::span<const int> ranks,
                     const valet::Options& options);
 
-/// Packs all cells by destination into a second arena and sends them back into the first by
-/// MPI_Alltoallv: first their rows and lengths, then their lists.
+/// Packs the cells that leave by destination, closes up those that stay, and receives behind them
+/// by MPI_Alltoallv: first rows and lengths, then lists.
 /// @throws OutOfMemory, NoRoom on all ranks.
 Moved pack_and_send(MPI_Comm communicator, Cells& cells, std::span<const int> ranks);
 
