@@ -155,14 +155,7 @@ void Simulation::regrid(int step) {
         compared_rounds);
   }
 
-  Migration own;
-  own.rank = rank_;
-  own.number = regrid.number;
-  own.step = step;
-  own.blocks_before = patches_.count();
-  own.share_without = share(change, mesh_.home);
-  own.share_with = share(change, choice.home);
-  if (limit_bytes_ > 0) own.headroom_bytes = limit_bytes_ - std::min(limit_bytes_, data_bytes());
+  Migration own = announced(regrid, change, choice.home);
   log_.enter(Phase::migrate, step);
   own.start_seconds = log_.seconds();
   ResidentPeak peak;
@@ -185,6 +178,19 @@ void Simulation::regrid(int step) {
   own.resident_bytes = peak.before_bytes();
   own.resident_ratio = peak.ratio();
   summarise(regrid, own, moved);
+}
+
+Migration Simulation::announced(const Regrid& regrid, const Transition& change,
+                                std::span<const int> home) const {
+  Migration own;
+  own.rank = rank_;
+  own.number = regrid.number;
+  own.step = regrid.step;
+  own.blocks_before = patches_.count();
+  own.share_without = share(change, mesh_.home);
+  own.share_with = share(change, home);
+  if (limit_bytes_ > 0) own.headroom_bytes = limit_bytes_ - std::min(limit_bytes_, data_bytes());
+  return own;
 }
 
 std::vector<std::uint8_t> Simulation::look_at_patches() {
@@ -217,7 +223,7 @@ Simulation::Choice Simulation::choose(const Transition& transition) {
                            static_cast<unsigned long long>(largest(choice.needed, communicator_))));
     if (options_.when_full == WhenFull::grow) break;
   }
-  choice.balanced_by += ", grown";
+  choice.balanced_by += " grown";  // a column: no comma
   grow(choice.needed);
   return choice;
 }
@@ -288,10 +294,10 @@ double Simulation::imbalance() const {
   return *std::max_element(work.begin(), work.end()) * size_ / sum;
 }
 
-double Simulation::share(const Transition& transition, std::span<const int> home) const {
+double Simulation::share(const Transition& change, std::span<const int> home) const {
   double own = 0;
   double all = 0;
-  for (const Unit& unit : transition.units) {
+  for (const Unit& unit : change.units) {
     all += unit.work;
     if (home[unit.first] == rank_) own += unit.work;
   }

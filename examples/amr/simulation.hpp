@@ -48,7 +48,8 @@ class Simulation {
   void place(Mesh mesh);
   void limit_memory();
 
-  /// One change of the mesh. The functions below are its parts, in this order; all collective.
+  /// One change of the mesh. The functions below are its parts, in this order; collective if
+  /// nothing else is said.
   void regrid(int step);
   /// Brings work and fronts of all leaves from the ranks that hold them.
   [[nodiscard]] std::vector<std::uint8_t> look_at_patches();
@@ -56,6 +57,9 @@ class Simulation {
   /// Counts what choice.home needs. @return Whether every rank has slots enough.
   [[nodiscard]] bool fits(const Transition& transition, Choice& choice) const;
   void grow(std::uint64_t needed);
+  /// What is known of the migration to `home` before it begins. Local.
+  [[nodiscard]] Migration announced(const Regrid& regrid, const Transition& change,
+                                    std::span<const int> home) const;
   /// Per slot, where its patch goes: the map of a partition that is anywhere.
   [[nodiscard]] std::vector<int> map_to(std::span<const int> home) const;
   [[nodiscard]] Moved move_in_place(std::span<const int> home);
@@ -66,7 +70,7 @@ class Simulation {
   /// Largest over mean work of a rank; after a change of the mesh with the work of parents.
   [[nodiscard]] double imbalance() const;
   /// Work of this rank on the next mesh with these homes, over the mean. Local.
-  [[nodiscard]] double share(const Transition& transition, std::span<const int> home) const;
+  [[nodiscard]] double share(const Transition& change, std::span<const int> home) const;
   void write_vtk(int step);
   void report(const Totals& start, const Totals& end);
 

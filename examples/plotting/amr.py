@@ -57,7 +57,7 @@ def draw_front(directory):
     migrations = sorted((row for row in read(directory / "migrations.csv") if row["regrid"] == shown["regrid"]),
                         key=lambda row: row["rank"])
     colours = rank_colours(len(migrations))
-    figure = page_figure(4.5)
+    figure = page_figure(4.8)
     grid = figure.add_gridspec(2, 3, width_ratios=[3, 3, 1.75], height_ratios=[3, 1])
     most = max(row["share_without"] for row in migrations)
     for column, (when, shares, title) in enumerate((

@@ -8,6 +8,7 @@ import sys
 import matplotlib.pyplot as plt
 
 MEGABYTE = 1e6
+PAGE_INCHES = 8.4  # at 100 dots an inch the width in which README is shown
 # The same thing has the same colour in all pictures, and no rank has one of these.
 VALET = "tab:blue"
 VALET_VARIANT = "tab:cyan"
@@ -52,14 +53,14 @@ def read_cases(directory, name):
 def page_figure(height):
     """A figure as wide as README and the guide show it, with print that can be read there."""
     plt.rcParams.update({"font.size": 9, "axes.titlesize": 10, "figure.titlesize": 11, "axes.spines.top": False,
-                         "axes.spines.right": False, "figure.dpi": 100})
-    figure = plt.figure(figsize=(8.4, height), layout="constrained")
+                         "axes.spines.right": False})
+    figure = plt.figure(figsize=(PAGE_INCHES, height), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.08, w_pad=0.06)
     return figure
 
 
 def save(figure, path):
-    figure.savefig(path, dpi=100 if figure.get_layout_engine() else 130)
+    figure.savefig(path, dpi=100 if figure.get_figwidth() == PAGE_INCHES else 130)
     plt.close(figure)
     print(path)
 
