@@ -54,8 +54,8 @@ plan::State& begun(Plan& plan) {
 /// An execution of a plan.
 class PlanExecution final : public plan::Ongoing {
  public:
-  PlanExecution(plan::State& state, std::shared_ptr<StorageBackend> storage)
-      : Ongoing(state.channel.rank()), state_(state), storage_(std::move(storage)) {}
+  PlanExecution(plan::State& state, const BlockStorage& storage)
+      : Ongoing(state.channel.rank()), state_(state), storage_(storage) {}
   bool progress() override { return flows::progress(state_); }
   Report wait() override {
     return state_.frame->end([this] { return flows::finish(state_); });
@@ -63,7 +63,7 @@ class PlanExecution final : public plan::Ongoing {
 
  private:
   plan::State& state_;
-  std::shared_ptr<StorageBackend> storage_;  ///< the memory of what moves
+  BlockStorage storage_;  ///< of what moves: shares what it grows to
 };
 
 }  // namespace
@@ -165,7 +165,7 @@ Execution start(Plan& plan, const BlockStorage& storage) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = begun(plan);
-  auto execution = std::make_unique<PlanExecution>(state, storage.shared_backend());
+  auto execution = std::make_unique<PlanExecution>(state, storage);
   state.frame->begin([&] { flows::begin(state, storage, {}); });
   return plan::Access::execution(std::move(execution));
 }
@@ -173,7 +173,7 @@ Execution start(Plan& plan, const BlockStorage& storage) {
 Execution start(Plan& plan) {
   mpi::require_mpi();
   plan::State& state = begun(plan);
-  auto execution = std::make_unique<PlanExecution>(state, state.bound);
+  auto execution = std::make_unique<PlanExecution>(state, BlockStorage(state.bound));
   state.frame->begin([&] { flows::begin(state); });
   return plan::Access::execution(std::move(execution));
 }

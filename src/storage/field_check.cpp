@@ -72,10 +72,12 @@ std::optional<Diagnostic> tile_diagnostic(const Field& field, const std::string&
                    "; give the start and the rows of each");
   if (tiles.starts == nullptr && tiles.count == 0) return std::nullopt;
   if (tiles.slots == 0 && tiles.ends == nullptr)
-    return tiles.starts == nullptr
+    return tiles.kept == nullptr
                ? invalid(name, " has tiles of 0 slots; give the slots that each has")
-               : invalid(name, " has ", tiles.count,
-                         " arrays and another number of sizes; give the rows of each");
+               : invalid(name,
+                         " has lists of different lengths for its arrays, of which the "
+                         "longer one has ",
+                         tiles.count, "; give the start and the rows of each");
   const std::uint64_t slots = tiles.ends == nullptr
                                   ? detail::bounded_product(tiles.slots, tiles.count)
                                   : std::span(tiles.ends, tiles.count).back();

@@ -155,7 +155,10 @@ struct Hull {
 
 /// One for each part with slots, in the order of their addresses.
 std::vector<Hull> hulls_of(std::span<const Field> fields) {
+  std::size_t parts = 0;
+  for (const Field& field : fields) parts += parts_of(field);
   std::vector<Hull> hulls;
+  hulls.reserve(parts);
   for (std::size_t f = 0; f < fields.size(); ++f)
     for (std::size_t part = 0; part < parts_of(fields[f]); ++part) {
       if (slots_of_part(fields[f], part) == 0) continue;

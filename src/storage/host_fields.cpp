@@ -64,10 +64,12 @@ Field in_segments(Field rows, std::span<void* const> starts, std::span<const std
   tables->starts.assign(starts.begin(), starts.end());
   tables->ends.resize(slots.size());
   std::inclusive_scan(slots.begin(), slots.end(), tables->ends.begin());
+  rows.surplus_bytes = 0;
+  rows.data = nullptr;
   rows.slots = slots.empty() ? 0 : tables->ends.back();
   rows.tiles = {.starts = tables->starts.data(),
                 .ends = starts.size() == slots.size() ? tables->ends.data() : nullptr,
-                .count = starts.size(),
+                .count = std::max(starts.size(), slots.size()),
                 .kept = tables};
   return rows;
 }
@@ -84,11 +86,12 @@ bool HostFields::describe_again() noexcept try {
   if (changed) describe(given_);
   return changed;
 } catch (const std::bad_alloc&) {
-  diagnostic_ = Diagnostic{ErrorCode::out_of_memory, "no memory to describe the fields"};
+  refuse_without_memory();
   return true;
 }
 
-void HostFields::describe(std::span<const Field> fields) {
+/// Without memory all ranks learn of it: an exception of this one would let others wait.
+void HostFields::describe(std::span<const Field> fields) try {
   slots_ = 0;
   block_bytes_ = 0;
   dense_ = nullptr;
@@ -101,6 +104,14 @@ void HostFields::describe(std::span<const Field> fields) {
   if (rows_.size() == 1 && only.dimensions.empty() && !only.tiles &&
       only.slot_stride_bytes == static_cast<std::ptrdiff_t>(only.piece_bytes))
     dense_ = only.base;
+} catch (const std::bad_alloc&) {
+  refuse_without_memory();
+}
+
+void HostFields::refuse_without_memory() {
+  slots_ = 0;
+  rows_.clear();
+  diagnostic_ = Diagnostic{ErrorCode::out_of_memory, "no memory to describe the fields"};
 }
 
 void HostFields::append_row(const Field& field) {

@@ -18,8 +18,8 @@ using Case = nlohmann::ordered_json;
 [[nodiscard]] std::string readable_bytes(std::uint64_t bytes);
 
 /// Prints a table with a column for every key of the first case, with units where the key has the
-/// word seconds or bytes. If that is wider than 120 characters, what is the same in all rows is in a
-/// line of its own, and columns that are left over follow below, with the numbers of the rows.
+/// word seconds or bytes. If that is wider than 120 characters, what is the same in all rows is in
+/// a line of its own, and columns that are left over follow below, with the numbers of the rows.
 void print_table(const std::vector<Case>& cases);
 
 /// A JSON file, which is there as a whole or not at all.

@@ -146,6 +146,16 @@ TEST_F(CabanaErrors, SlicesThatAreTooShort) {
   EXPECT_TRUE(all_ranks(particles.is_untouched(count)));
 }
 
+/// All have moved then, so that the size has to say how many there are.
+TEST_F(CabanaErrors, WhatACallbackThrows) {
+  ranks.assign(count, odd_rank());
+  const Options options{.progress = [](const Progress&) { throw std::runtime_error("no paper"); }};
+  expect_error(
+      outcome_of([&] { cabana::migrate(MPI_COMM_WORLD, particles.aosoa, ranks, options); }),
+      ErrorCode::callback_failed, {"no paper", "every block"});
+  EXPECT_EQ(particles.aosoa.size(), is_odd() ? count * static_cast<std::size_t>(size()) : 0);
+}
+
 TEST_F(CabanaErrors, WhatIsThrownWhileRanksAreRead) {
   expect_error(outcome_of([&] { cabana::migrate(Unreadable(), particles.aosoa); }),
                ErrorCode::callback_failed,

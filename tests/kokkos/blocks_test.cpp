@@ -42,6 +42,19 @@ TEST(Blocks, CountSlotsAndBytes) {
   }
 }
 
+TEST(Blocks, HaveNoMoreSlotsThanTheirTiles) {
+  const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> view("view", 3, 4);
+  const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> none("none", 0, 4);
+  EXPECT_EQ(valet::kokkos::blocks(valet::kokkos::tiled(view, 10)).slots(), 10U);
+  EXPECT_EQ(error_of_migration(valet::kokkos::blocks(valet::kokkos::tiled(none, 0)), 0), "");
+  valet::test::expect_words(
+      error_of_migration(valet::kokkos::blocks(valet::kokkos::tiled(view, 13)), 13),
+      {"field 'view'", "3 tiles with 12 slots for its 13"});
+  valet::test::expect_words(
+      error_of_migration(valet::kokkos::blocks(valet::kokkos::tiled(none, 1)), 1),
+      {"has no memory (a null pointer) for its 1 slots"});
+}
+
 TEST(Blocks, OneContiguousViewGoesToMpiWithoutACopy) {
   const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> view("view", 5, 3);
   const valet::BlockStorage direct = valet::kokkos::blocks(view);

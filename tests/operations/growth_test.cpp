@@ -167,6 +167,32 @@ TEST(Growth, ByEveryExecution) {
   }
 }
 
+/// What a temporary storage has grown to is kept by the execution alone.
+TEST(Growth, OfAStorageThatOnlyItsExecutionKnows) {
+  constexpr std::uint64_t blocks = 50;
+  std::vector<std::int64_t> small(blocks, rank()), others(blocks, rank()), large, larger;
+  const auto made = [&] {
+    return BlockStorage{field(small), field(others)}.growing(
+        [&](std::uint64_t required) -> BlockStorage {
+          large.assign(required, -1);
+          std::ranges::copy(small, large.begin());
+          larger = large;
+          return {field(large), field(larger)};
+        });
+  };
+  const std::vector<int> to(blocks, 0);
+  Plan plan = plan_to_ranks(MPI_COMM_WORLD, made(), blocks, to);
+  Execution execution = start(plan, made());
+  std::vector<std::vector<char>> elsewhere(64,
+                                           std::vector<char>(64, 'x'));  // what was freed is used
+  while (!execution.progress()) {
+  }
+  execution.wait();
+  if (rank() > 0 || size() == 1) return;
+  for (int r = 0; r < size(); ++r) EXPECT_EQ(std::ranges::count(large, r), blocks);
+  EXPECT_EQ(large, larger);
+}
+
 TEST(Growth, OntoRanksWithoutASlot) {
   Grown blocks(rank() == 0 ? 60 : 0);
   const ResizeResult result = resize(MPI_COMM_WORLD, blocks.storage(), blocks.count, 1, size());

@@ -198,7 +198,10 @@ TEST(FieldCheck, SaysWhatIsWrongWithTiles) {
   std::vector<void*> starts{values.data(), values.data() + 3};
   EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, 3})}), "");
   EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3})}),
-            "field 'x' has 2 arrays and another number of sizes; give the rows of each");
+            "field 'x' has lists of different lengths for its arrays, of which the longer one has "
+            "2; give the start and the rows of each");
+  expect_words(text_of({in_segments(row, {}, std::vector<std::uint64_t>{9})}),
+               {"field 'x' has lists of different lengths"});
   EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{4, 2})}),
             "field 'x' (rows of 4 bytes, 4 apart) has tiles that share memory; give every tile "
             "memory of its own");

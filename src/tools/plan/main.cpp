@@ -110,7 +110,8 @@ Problem source_of(const Arguments& arguments, std::vector<RankFacts>& facts) {
         "FILE");
   const std::uint64_t block_bytes =
       mean_block_bytes(matrix, facts, transfer_options(arguments.scale));
-  return {arguments.matrix, std::move(matrix), free_of(facts, block_bytes)};
+  std::vector<std::uint64_t> free = free_of(facts, block_bytes, matrix.volume());
+  return {arguments.matrix, std::move(matrix), std::move(free)};
 }
 
 Problem problem_of(const Arguments& arguments, std::vector<RankFacts>& facts) {

@@ -106,10 +106,13 @@ std::uint64_t mean_block_bytes(const schedule::TransferMatrix& matrix,
   return std::max<std::uint64_t>(1, bytes / matrix.volume());
 }
 
-std::vector<std::uint64_t> free_of(const std::vector<RankFacts>& facts, std::uint64_t block_bytes) {
+std::vector<std::uint64_t> free_of(const std::vector<RankFacts>& facts, std::uint64_t block_bytes,
+                                   std::uint64_t moving_blocks) {
   std::vector<std::uint64_t> free;
   for (const RankFacts& one : facts)
-    free.push_back(one.free_blocks + std::max<std::uint64_t>(1, one.budget_bytes / block_bytes));
+    free.push_back(one.free_blocks +
+                   std::clamp<std::uint64_t>(one.budget_bytes / block_bytes, 1,
+                                             std::max<std::uint64_t>(1, moving_blocks)));
   return free;
 }
 

@@ -31,9 +31,11 @@ struct TransferOptions {
 [[nodiscard]] std::uint64_t mean_block_bytes(const schedule::TransferMatrix& matrix,
                                              const std::vector<RankFacts>& facts,
                                              const TransferOptions& options);
-/// Free slots of every rank, with those that its budget makes as scratch.
+/// Free slots of every rank, with those that its budget makes as scratch: at most as many as blocks
+/// move, which is all that is of use.
 [[nodiscard]] std::vector<std::uint64_t> free_of(const std::vector<RankFacts>& facts,
-                                                 std::uint64_t block_bytes);
+                                                 std::uint64_t block_bytes,
+                                                 std::uint64_t moving_blocks);
 
 /// {"block_bytes", "bytes", "busiest": {...}, "seconds", "memory": {...}}: the busiest rank is the
 /// one whose messages and bytes take longest, sent and received at the same time.

@@ -77,6 +77,17 @@ static inline PetscErrorCode valet_petsc_error(MPI_Comm comm, int line, const ch
   return code;
 }
 
+/* The error of some rank, on all of them. */
+static inline PetscErrorCode valet_petsc_agree(MPI_Comm comm, PetscErrorCode error,
+                                               Valet_Petsc_swarm* swarm) {
+  int worst = (int)error;
+  PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm));
+  if (worst && !error)
+    (void)snprintf(swarm->error_text, VALET_PETSC_TEXT_BYTES,
+                   "PETSc has failed on another rank, whose message says why");
+  return (PetscErrorCode)worst;
+}
+
 /* No version of PETSc has a function that lists the fields of a swarm or tells the size of a
  * struct. DMView() prints both, on rank 0, in the same words from 3.18 to 3.25. */
 static inline PetscErrorCode valet_petsc_list(Valet_Petsc_swarm* swarm, MPI_Comm comm) {
@@ -90,7 +101,7 @@ static inline PetscErrorCode valet_petsc_list(Valet_Petsc_swarm* swarm, MPI_Comm
   error = DMView(swarm->dm, viewer);
   PetscVFPrintf = print;
   PetscCall(PetscViewerPopFormat(viewer));
-  PetscCall(error);
+  PetscCall(valet_petsc_agree(comm, error, swarm));
   PetscCallMPI(MPI_Bcast(&swarm->fields, (int)sizeof swarm->fields, MPI_BYTE, 0, comm));
   PetscCheck(swarm->fields.registered == swarm->fields.listed, comm, PETSC_ERR_SUP,
              "Valet knows %d of the %d fields that DMView() prints: it moves up to %d, with names "
@@ -201,7 +212,8 @@ static inline PetscErrorCode valet_petsc_move(Valet_Petsc_swarm* swarm, MPI_Comm
   }
   valet_petsc_close(swarm);
   if (code == VALET_SUCCESS || code == VALET_CORRUPTED || code == VALET_CALLBACK_FAILED)
-    error = valet_petsc_settle(swarm->dm, (PetscInt)Valet_Plan_blocks_after(plan), rank);
+    error = valet_petsc_agree(
+        comm, valet_petsc_settle(swarm->dm, (PetscInt)Valet_Plan_blocks_after(plan), rank), swarm);
   else /* not by DMSwarmSetLocalSizes(), which sets DMSwarm_rank from 3.23 on */
     for (; plan != NULL && swarm->points > before; --swarm->points)
       (void)DMSwarmRemovePoint(swarm->dm);

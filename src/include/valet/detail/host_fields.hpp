@@ -62,6 +62,7 @@ class VALET_EXPORT HostFields : public StorageBackend {
 
  private:
   void describe(std::span<const Field> fields);
+  void refuse_without_memory();
   void append_row(const Field& field);
   void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;
   template <class Action>

@@ -106,6 +106,13 @@ template <IsDistributor Distributor>
   return ranks;
 }
 
+/// Whether particles are where the map says, or in an unspecified state, though a call has failed.
+[[nodiscard]] inline bool has_moved(const Error& error) {
+  const bool may =
+      error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted;
+  return may && error.message().find("nothing has moved") == std::string::npos;
+}
+
 /// @param map  Ranks or a Distributor. What fails when they are read is an error of all ranks.
 template <IsAoSoA AoSoA, class Map, class... Space>
 Report migrate_by(MPI_Comm communicator, AoSoA& aosoa, const Map& map, Options options,
@@ -120,13 +127,22 @@ Report migrate_by(MPI_Comm communicator, AoSoA& aosoa, const Map& map, Options o
                        "AoSoA '" + aosoa.label() + "' has " + std::to_string(aosoa.size()) +
                            " particles, but there are ranks for " + std::to_string(ranks.size()) +
                            "; give one for each, or make the Distributor anew"};
-  const Report report =
-      wrong ? valet::migrate(communicator, BlockStorage(std::make_shared<HostFields>(*wrong)), 0,
-                             std::span<const int>(), options)
-            : valet::migrate(communicator, storage_of(aosoa, space...), aosoa.size(),
-                             std::span<const int>(ranks.data(), ranks.size()), options);
-  aosoa.resize(static_cast<typename AoSoA::size_type>(report.blocks_after));
-  return report;
+  const BlockStorage storage =
+      wrong ? BlockStorage(std::make_shared<HostFields>(*wrong)) : storage_of(aosoa, space...);
+  const std::size_t count = wrong ? 0 : ranks.size();
+  Plan plan = plan_to_ranks(communicator, storage, count, std::span<const int>(ranks.data(), count),
+                            options);
+  const auto settle = [&] {
+    aosoa.resize(static_cast<typename AoSoA::size_type>(plan.blocks_after()));
+  };
+  try {
+    const Report report = execute(plan, storage);
+    settle();
+    return report;
+  } catch (const Error& error) {
+    if (has_moved(error)) settle();
+    throw;
+  }
 }
 
 }  // namespace detail
@@ -170,7 +186,8 @@ template <detail::IsSlice... Slice>
 ///                      given ones say so by negative_rank.
 /// @throws Error as valet::migrate(); also invalid_argument (not one rank for each particle),
 ///         callback_failed (Kokkos refuses memory, or to read the ranks): the same on all ranks.
-///         Particles and size are as before, unless the text says that particles have moved.
+///         Particles and size are as before; after callback_failed and corrupted that do not say
+///         that nothing has moved, the size is that of what has arrived.
 ///
 /// Memory beyond the AoSoA: that of valet::migrate() with aosoa.capacity() slots, and 4 bytes per
 /// particle for ranks on a device. While Cabana enlarges an AoSoA it has the old memory, too.

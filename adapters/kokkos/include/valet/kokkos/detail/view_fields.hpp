@@ -123,6 +123,7 @@ template <class View>
                  .count = tiled.view().extent(0)};
   field.slot_stride_bytes = place.stride_bytes;
   field.slots = tiled.slots();
+  if (tiled.view().extent(0) == 0) field.data = nullptr;  // an empty View may have an address
   return field;
 }
 
