@@ -180,6 +180,23 @@ class Mistakes(unittest.TestCase):
         is_odd = rank == size - 1
         same_error(self, lambda: valet.migrate(comm, x, 4, [rank] * 4, order="best" if is_odd else "any"),
                    "invalid_argument", f"rank {size - 1}:", "order is 'best'; it is one of any, fill, stable")
+        for wrong, text in (({"budget_bytes": 1e6}, "budget_bytes is 1000000.0; give an integer"),
+                            ({"budget_bytes": -1}, "budget_bytes is -1, which is out of range"),
+                            ({"method": ["stream"]}, "method is ['stream']; it is one of"),
+                            ({"trace": True}, "trace is True; give the path of a file"),
+                            ({"progress": 3}, "progress is 3; give a function")):
+            same_error(self, lambda: valet.migrate(comm, x, 4, [rank] * 4, **(wrong if is_odd else {})),
+                       "invalid_argument", f"rank {size - 1}:", text)
+        for count in (4.0, "4", [4]):
+            same_error(self, lambda: valet.migrate(comm, x, count if is_odd else 4, [rank] * 4), "invalid_argument",
+                       f"rank {size - 1}:", f"the count is {count!r}; give the number of rows in use")
+        for wrong, text in (({"block_size": -1}, "block_size is -1;"), ({"ranks": 2.0}, "ranks is 2.0;")):
+            same_error(self, lambda: valet.plan_to_layout(comm, x, 4, **(wrong if is_odd else {})),
+                       "invalid_argument", f"rank {size - 1}:", text)
+        layout = valet.Layout([4 * size], [4], [size])
+        same_error(self, lambda: valet.redistribute(comm, layout, layout, x, x.copy(),
+                                                    method="best" if is_odd else "stream"),
+                   "invalid_argument", f"rank {size - 1}:", "unknown method")
         lengths = np.ones(4, np.uint64)
         lists = valet.Lists(np.zeros(4), lengths)
         for ranks in ([2**40] * 4, [0.5] * 4):

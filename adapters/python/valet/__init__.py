@@ -23,7 +23,7 @@ from mpi4py import MPI
 from ._junction import Junction
 from ._layouts import Layout, redistribute, redistribute_in_place
 from ._library import Address, Error, ObjectLayout, check, handle_of, library, new_report, options_of, report_as_dict
-from ._storage import ArrayLike, Arrays, Storage, address_of, checked_map, map_of, named_arrays, row_count
+from ._storage import ArrayLike, Arrays, Storage, address_of, checked_map, count_of, map_of, named_arrays
 
 __all__ = ["Arrays", "Error", "Junction", "Layout", "Lists", "Plan", "migrate", "migrate_lists", "plan_to_layout",
            "plan_to_ranks", "plan_to_slots", "redistribute", "redistribute_in_place", "version"]
@@ -63,7 +63,7 @@ class Plan:
 def _plan(function, communicator: MPI.Comm, storage: Storage, count: int, arguments: tuple, options: dict) -> Plan:
     chosen = _options_or_refused(options, storage.refuse)
     plan = c_void_p()
-    check(function(handle_of(communicator), storage.handle, max(0, count), *arguments, byref(chosen), byref(plan)))
+    check(function(handle_of(communicator), storage.handle, count, *arguments, byref(chosen), byref(plan)))
     return Plan(plan, chosen)
 
 
@@ -78,8 +78,8 @@ def _options_or_refused(options: dict, refuse):
 
 def plan_to_ranks(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int], ranks, **options: Any) -> Plan:
     """Plans a map: row k goes to ``ranks[k]``, into a slot that Valet chooses. ``count`` None: all rows."""
-    count = row_count(arrays) if count is None else count
     storage = Storage(arrays)
+    count = count_of(storage, arrays, count)
     to = map_of(storage, ranks, count)
     return _plan(library.Valet_Plan_to_ranks, communicator, storage, count, (None, address_of(to)), options)
 
@@ -87,8 +87,8 @@ def plan_to_ranks(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int
 def plan_to_slots(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int], ranks, slots,
                   **options: Any) -> Plan:
     """Plans a map: row k goes to row ``slots[k]`` of ``ranks[k]``."""
-    count = row_count(arrays) if count is None else count
     storage = Storage(arrays)
+    count = count_of(storage, arrays, count)
     to = map_of(storage, ranks, count)
     rows = map_of(storage, slots, count, "slots")
     addresses = (Address * max(1, count))()
@@ -101,9 +101,14 @@ def plan_to_layout(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[in
                    ranks: int = 0, **options: Any) -> Plan:
     """Plans to deal all rows, numbered by rank and row, in blocks of ``block_size`` to the first ``ranks`` ranks in
     turn. 0: one block for each rank, and all ranks."""
-    count = row_count(arrays) if count is None else count
-    to = ObjectLayout(block_size=block_size, ranks=ranks)
-    return _plan(library.Valet_Plan_to_layout, communicator, Storage(arrays), count, (None, byref(to)), options)
+    storage = Storage(arrays)
+    count, to = count_of(storage, arrays, count), ObjectLayout()
+    for name, value, bits in ("block_size", block_size, 63), ("ranks", ranks, 31):
+        if isinstance(value, (int, np.integer)) and 0 <= value < 2**bits:
+            setattr(to, name, int(value))
+        else:
+            storage.refuse(f"{name} is {value!r}; give an integer of 0 or more")
+    return _plan(library.Valet_Plan_to_layout, communicator, storage, count, (None, byref(to)), options)
 
 
 def migrate(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int], ranks,

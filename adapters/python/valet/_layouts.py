@@ -53,16 +53,28 @@ def item_bytes(array: Optional[np.ndarray]) -> int:
     return array.itemsize if isinstance(array, np.ndarray) else 0
 
 
+def _options_or_none(given: dict):
+    """Options, and what is wrong with them, perhaps on this rank alone: they name no method then, which all ranks
+    refuse."""
+    try:
+        return c.options_of(given), None
+    except ValueError as error:
+        options = c.options_of({})
+        options.method = -1
+        return options, error
+
+
 def redistribute(communicator: MPI.Comm, source: Layout, target: Layout, array: Optional[np.ndarray],
                  into: Optional[np.ndarray], **options: Any) -> dict:
     """Copies a distributed array into one of another layout. Ranks outside of a layout give None. Returns the
     report."""
-    chosen, report = c.options_of(options), c.new_report()
+    chosen, wrong = _options_or_none(options)
+    report = c.new_report()
     from_c, _kept = array_in_c(array, len(source.grid))
     to_c, _kept_too = array_in_c(into, len(target.grid))
     c.check(c.library.Valet_Redistribute(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
                                          item_bytes(array) or item_bytes(into), byref(from_c), byref(to_c),
-                                         byref(chosen), byref(report)))
+                                         byref(chosen), byref(report)), wrong)
     return c.report_as_dict(report)
 
 
@@ -70,10 +82,11 @@ def redistribute_in_place(communicator: MPI.Comm, source: Layout, target: Layout
                           order: str = "C", **options: Any) -> dict:
     """The same inside one array of one dimension, which has room for this rank's part of both layouts, packed from
     its front in ``order`` "C" or "F". Returns the report."""
-    chosen, report = c.options_of(options), c.new_report()
+    chosen, wrong = _options_or_none(options)
+    report = c.new_report()
     is_packed = isinstance(memory, np.ndarray) and memory.flags.c_contiguous
     part, _kept = array_in_c(memory if is_packed else None, 1)
     part.strides, part.order = None, 0 if order == "C" else 1
     c.check(c.library.Valet_Redistribute_in_place(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
-                                                  item_bytes(memory), byref(part), byref(chosen), byref(report)))
+                                                  item_bytes(memory), byref(part), byref(chosen), byref(report)), wrong)
     return c.report_as_dict(report)

@@ -8,6 +8,7 @@ import ctypes.util
 import json
 import os
 from ctypes import POINTER, Structure, c_char, c_char_p, c_double, c_int, c_int64, c_size_t, c_ssize_t, c_uint64, c_void_p
+from typing import Optional
 
 from mpi4py import MPI
 
@@ -152,10 +153,10 @@ class Error(Exception):
         self.code = code
 
 
-def check(code: int) -> None:
-    """Raises the error of a call."""
+def check(code: int, cause: Optional[Exception] = None) -> None:
+    """Raises the error of a call, with what this rank knows of its cause."""
     if code != 0:
-        raise Error(error_names[code], library.Valet_Error_message().decode())
+        raise Error(error_names[code], library.Valet_Error_message().decode()) from cause
 
 
 def handle_of(communicator: MPI.Comm):
@@ -202,18 +203,28 @@ def options_of(given: dict) -> Options:
                 not hasattr(target, name):
             raise TypeError(f"Valet has no option {name!r}")
         if name in _choices:
-            if value not in _choices[name]:
+            if not isinstance(value, str) or value not in _choices[name]:
                 raise ValueError(f"{name} is {value!r}; it is one of {', '.join(_choices[name])}")
             value = _choices[name][value]
         elif name in ("trace", "transfers"):
+            if not isinstance(value, (str, bytes, os.PathLike)):
+                raise ValueError(f"{name} is {value!r}; give the path of a file")
             value = os.fsencode(value)
         elif name == "progress":
             value = _progress_of(value)
-        setattr(target, name, value)
+        try:
+            setattr(target, name, value)
+        except TypeError:
+            raise ValueError(f"{name} is {value!r}; give an integer") from None
+        if hasattr(value, "__index__") and getattr(target, name) != value:
+            raise ValueError(f"{name} is {value}, which is out of range")
     return options
 
 
 def _progress_of(function) -> Progress_fn:
+    if not callable(function):
+        raise ValueError(f"progress is {function!r}; give a function")
+
     class Numbers(Structure):
         _fields_ = [("blocks_done", c_uint64), ("blocks_total", c_uint64), ("bytes_done", c_uint64),
                     ("bytes_total", c_uint64), ("elapsed_seconds", c_double)]

@@ -73,7 +73,7 @@ class Storage:
         self._arrays = arrays
         self._handles: list[int] = []
         self._kept: list = []
-        self._grow = None
+        self._grow, self._is_refused = None, False
         if isinstance(arrays, Arrays):
             this = weakref.ref(self)  # or both would wait for the collector of cycles
             self._grow = Storage_for_fn(lambda _data, rows: this()._enlarge(rows))
@@ -84,7 +84,10 @@ class Storage:
             library.Valet_Storage_free(handle)
 
     def refuse(self, why: str) -> None:
-        check(library.Valet_Storage_refuse(self.handle, why.encode()))
+        """The first reason is the one that is told."""
+        if not self._is_refused:
+            check(library.Valet_Storage_refuse(self.handle, why.encode()))
+        self._is_refused = True
 
     def _make(self) -> int:
         handle = library.Valet_Storage_create()
@@ -97,6 +100,7 @@ class Storage:
                 self._add(handle, name, array)
         except (ValueError, AttributeError, TypeError) as error:
             check(library.Valet_Storage_refuse(handle, str(error).encode()))
+            self._is_refused = True
         if self._grow:
             check(library.Valet_Storage_grow_by(handle, self._grow, None))
         return handle
@@ -127,17 +131,32 @@ def row_count(arrays: ArrayLike) -> int:
         return 0
 
 
+def checked_count(count) -> int:
+    """Raises ValueError where it is none."""
+    if not isinstance(count, (int, np.integer)) or count < 0:
+        raise ValueError(f"the count is {count!r}; give the number of rows in use, an integer of 0 or more")
+    return int(count)
+
+
+def count_of(storage: Storage, arrays: ArrayLike, count: Optional[int]) -> int:
+    """The same, None being all rows; where it is none, the storage is refused with the reason."""
+    try:
+        return row_count(arrays) if count is None else checked_count(count)
+    except ValueError as error:
+        storage.refuse(str(error))
+        return 0
+
+
 def checked_map(ranks, count: int, what: str = "ranks") -> np.ndarray:
     """A map as C takes it. Raises ValueError where it is none."""
-    if count < 0:
-        raise ValueError(f"the count is {count}")
+    checked_count(count)
     numbers = np.asarray(ranks)
     if numbers.dtype.kind not in "iu" and numbers.size:
         raise ValueError(f"{what} have dtype {numbers.dtype}; give integers")
     if numbers.shape != (count,):
         raise ValueError(f"{what} have shape {numbers.shape} for {count} blocks; give one for each")
     if count and (int(numbers.min()) < -2**31 or int(numbers.max()) >= 2**31):
-        raise ValueError(f"{what} go from {numbers.min()} to {numbers.max()}, which are none")
+        raise ValueError(f"{what} go from {numbers.min()} to {numbers.max()}, which are none; {what} count from 0")
     return np.ascontiguousarray(numbers, np.int32)
 
 
@@ -147,7 +166,7 @@ def map_of(storage: Storage, ranks, count: int, what: str = "ranks") -> np.ndarr
         return checked_map(ranks, count, what)
     except (ValueError, TypeError, OverflowError) as error:
         storage.refuse(str(error))
-        return np.zeros(max(0, count), np.int32)
+        return np.zeros(count, np.int32)
 
 
 def address_of(array: Optional[np.ndarray]):
