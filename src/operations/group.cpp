@@ -24,7 +24,8 @@ struct Segments {
       if (!holds_block(occupied, slot)) continue;
       if (segments[slot] >= slots.size())
         refuse(ErrorCode::invalid_argument, "the block in slot ", slot, " belongs to segment ",
-               segments[slot], ", but there are ", slots.size(), ", from 0 on");
+               segments[slot], ", but there are ", slots.size(),
+               ", from 0 on; give one of these, nothing has moved");
       ++count[segments[slot]];
     }
     for (std::size_t k = 0; k < slots.size(); ++k)

@@ -97,7 +97,7 @@ class ObjectMigration final : public objects::StepOwner {
     if (outside != ranks_.end())
       return diagnose(ErrorCode::rank_out_of_range, "object ", outside - ranks_.begin(),
                       " goes to rank ", *outside, ", but the communicator has ranks 0 to ",
-                      channel_.size() - 1);
+                      channel_.size() - 1, "; ranks count from 0: fix the map, nothing has moved");
     return detail::unless_out_of_memory(
         [&] {
           leaving_ = objects::order_by_rank(frame_.ledger, ranks_, channel_.rank());

@@ -24,6 +24,9 @@ std::optional<Diagnostic> check_phases(const Options& options) {
 std::optional<Diagnostic> check_options(const Options& options) {
   if (options.stream.window < 1 || options.stream.window > 64)
     return invalid("a window of ", options.stream.window, " messages; choose one from 1 to 64");
+  if (!options.trace.empty() && options.trace == options.transfers)
+    return invalid("Options::trace and transfers are both '", options.trace,
+                   "', where one would replace the other; give each a file of its own");
   if (auto unknown = schedule::check_choices(options)) return unknown;
   return check_phases(options);
 }

@@ -54,7 +54,8 @@ std::optional<Diagnostic> row_diagnostic(const Field& field, const std::string& 
     return invalid(name, " has rows of ", field.dimension_count,
                    " dimensions; describe them by at most ", Field::max_dimensions,
                    ", those that follow each other in memory as one");
-  if (row_bytes(field) == 0) return invalid(name, " has rows of zero bytes; leave it out");
+  if (row_bytes(field) == 0)
+    return invalid(name, " has rows of zero bytes; give one component or more, or leave it out");
   if (row_bytes(field) > detail::most_bytes)
     return invalid(name, " has rows of more than ", detail::most_bytes_text,
                    "; give the extents and the bytes of an element that it has");
@@ -65,6 +66,10 @@ std::optional<Diagnostic> row_diagnostic(const Field& field, const std::string& 
 std::optional<Diagnostic> tile_diagnostic(const Field& field, const std::string& name) {
   const FieldTiles& tiles = field.tiles;
   if (!tiles && tiles.count == 0) return std::nullopt;
+  if (field.current && field.current().tiles == FieldTiles{})
+    return invalid(name,
+                   " has tiles of an array that may be resized, which would leave them; give a "
+                   "field of the array as it is, and grow it by BlockStorage::growing()");
   if (tiles.ends != nullptr && (tiles.starts == nullptr || tiles.count == 0 ||
                                 !std::is_sorted(tiles.ends, tiles.ends + tiles.count)))
     return invalid(name,
@@ -86,9 +91,13 @@ std::optional<Diagnostic> tile_diagnostic(const Field& field, const std::string&
                    field.slots, "; give all of them");
   for (std::size_t tile = 0; tiles.starts != nullptr && tile < tiles.count; ++tile)
     if (tiles.starts[tile] == nullptr && slots_of_part(field, tile) > 0)
-      return diagnose(ErrorCode::inaccessible_memory, name,
-                      " has no memory (a null pointer) for tile ", tile, " with ",
-                      slots_of_part(field, tile), " slots; allocate it first");
+      return tiles.slots == 1
+                 ? diagnose(ErrorCode::inaccessible_memory, name,
+                            " has a null pointer as the row of slot ", tile,
+                            "; give every slot a row")
+                 : diagnose(ErrorCode::inaccessible_memory, name,
+                            " has no memory (a null pointer) for its array ", tile, " with ",
+                            slots_of_part(field, tile), " slots; allocate it first");
   return std::nullopt;
 }
 
@@ -124,6 +133,8 @@ std::optional<Diagnostic> diagnostic_of(std::span<const Field> fields, std::size
 bool look_again(Field& field) {
   if (!field.current) return false;
   Field now = field.current();
+  // Said of the array as it was: field_diagnostic() refuses it.
+  if (!now.tiles) now.tiles = field.tiles;
   const auto description = [](auto& f) {
     return std::tie(f.data, f.slots, f.slot_stride_bytes, f.element_bytes, f.dimensions,
                     f.dimension_count, f.surplus_bytes, f.tiles);
@@ -160,7 +171,9 @@ std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
     const auto [a, b] = *shared;
     if (a == b)
       return invalid(name_of(fields, a), shape_of(fields[a]),
-                     " has tiles that share memory; give every tile memory of its own");
+                     fields[a].tiles.slots == 1
+                         ? " has slots whose rows share memory; give every slot a row of its own"
+                         : " has arrays that share memory; give every one memory of its own");
     return invalid(name_of(fields, b), shape_of(fields[b]), " shares memory with ",
                    name_of(fields, a), shape_of(fields[a]),
                    fields[a].data == fields[b].data && fields[a].tiles.starts == nullptr

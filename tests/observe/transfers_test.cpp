@@ -145,6 +145,16 @@ TEST_F(Transfers, AreThoseOfObjectsBehindFunctions) {
   expect_written(path, ranks, report, report.blocks_received - least);
 }
 
+TEST_F(Transfers, HaveAFileOfTheirOwn) {
+  const GlobalMap map = ring_map(size(), 20, 20, 1);
+  FilledMap filled(map, rank(), Shape::dense);
+  options.trace = options.transfers;
+  expect_error(
+      outcome_of([&] { static_cast<void>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, options)); }),
+      ErrorCode::invalid_argument,
+      {"trace and transfers are both '" + path + "'", "give each a file of its own"});
+}
+
 TEST_F(Transfers, ThatCannotBeWrittenAreAWarningAndTheBlocksMove) {
   for (const char* file : {"/nowhere/at/all/t.mtx", "/dev/full"}) {
     options.transfers = file;

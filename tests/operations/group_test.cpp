@@ -99,7 +99,8 @@ TEST(Group, SaysWhatIsWrongOnItsRankAlone) {
   expect_words(text_of(2, segments, slots),
                {"invalid_argument", "group() got 3 segments for 2 blocks; give one for each"});
   expect_words(text_of(3, {1, 0, 2}, slots),
-               {"the block in slot 2 belongs to segment 2, but there are 2, from 0 on"});
+               {"the block in slot 2 belongs to segment 2, but there are 2, from 0 on; give one "
+                "of these, nothing has moved"});
   expect_words(text_of(3, segments, {2, 1}),
                {"infeasible", "segment 1 has 1 slots for 2 blocks; enlarge it"});
   expect_words(text_of(3, segments, {6, 4}), {"slot_out_of_range"});

@@ -203,18 +203,24 @@ TEST(FieldCheck, SaysWhatIsWrongWithTiles) {
   expect_words(text_of({in_segments(row, {}, std::vector<std::uint64_t>{9})}),
                {"field 'x' has lists of different lengths"});
   EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{4, 2})}),
-            "field 'x' (rows of 4 bytes, 4 apart) has tiles that share memory; give every tile "
+            "field 'x' (rows of 4 bytes, 4 apart) has arrays that share memory; give every one "
             "memory of its own");
   expect_words(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, ~0ULL})}),
                {"tiles that end in slots that do not ascend"});
   starts[1] = nullptr;
   EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, 0})}), "");
   EXPECT_EQ(text_of({in_segments(row, starts, std::vector<std::uint64_t>{3, 1})}),
-            "field 'x' has no memory (a null pointer) for tile 1 with 1 slots; allocate it first");
+            "field 'x' has no memory (a null pointer) for its array 1 with 1 slots; allocate it "
+            "first");
 
   std::vector<int*> pointers{&values[4], &values[0], &values[4]};
-  expect_words(text_of({pointed_field(std::span<int* const>(pointers), 1, "p")}),
-               {"field 'p'", "has tiles that share memory"});
+  expect_words(
+      text_of({pointed_field(std::span<int* const>(pointers), 1, "p")}),
+      {"field 'p'", "has slots whose rows share memory; give every slot a row of its own"});
+  pointers[1] = nullptr;
+  EXPECT_EQ(text_of({pointed_field(std::span<int* const>(pointers), 1, "p")}),
+            "field 'p' has a null pointer as the row of slot 1; give every slot a row");
+  pointers[1] = &values[0];
   EXPECT_EQ(text_of({pointed_field(std::span<int* const>(pointers).first(2), 4)}), "");
   EXPECT_EQ(text_of({pointed_field(std::span<int* const>(), 4)}), "");
 }
@@ -235,7 +241,28 @@ TEST(FieldCheck, SpansAndVectorsCountTheirOwnSlots) {
   EXPECT_EQ(text_of({field(std::span(values), 5, "x")}),
             "field 'x' has 16 bytes behind its 2 rows of 40 bytes; give an array whose size is a "
             "multiple of the components");
-  EXPECT_EQ(text_of({field(values, 0, "x")}), "field 'x' has rows of zero bytes; leave it out");
+  EXPECT_EQ(text_of({field(values, 0, "x")}),
+            "field 'x' has rows of zero bytes; give one component or "
+            "more, or leave it out");
+}
+
+/// Where tiles of a vector are is not where they are when it has been resized.
+TEST(FieldCheck, RefusesTilesOfAnArrayThatMayBeResized) {
+  std::vector<int> values(12);
+  std::vector<void*> starts{values.data()};
+  const std::vector<std::uint64_t> slots{12};
+  for (const Field& tiled : {in_tiles(growing(values, 1, "x"), 2, 12),
+                             in_tiles(valet::field(valet::ref(values), 1, "x"), 2, 8),
+                             in_segments(growing(values, 1, "x"), starts, slots)}) {
+    const BlockStorage storage{tiled};
+    for (int time = 0; time < 2; ++time, values.resize(24)) {
+      EXPECT_EQ(storage.slots(), 0U);
+      expect_words(storage.backend().diagnostic()->text,
+                   {"field 'x' has tiles of an array that may be resized",
+                    "give a field of the array as it is, and grow it by BlockStorage::growing()"});
+    }
+    values.resize(12);
+  }
 }
 
 }  // namespace

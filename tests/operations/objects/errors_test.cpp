@@ -41,7 +41,7 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
   refused([&](auto&, auto&) { cells.ranks[2] = size(); }, {}, ErrorCode::rank_out_of_range,
           {odd_name(), "object 2 goes to rank " + std::to_string(size())});
   refused([&](auto&, auto&) { cells.ranks[2] = -1; }, {}, ErrorCode::rank_out_of_range,
-          {odd_name(), "object 2 goes to rank -1"});
+          {odd_name(), "object 2 goes to rank -1", "ranks count from 0: fix the map"});
   cells.fill();
   refused([](auto&, auto&) {}, {.phased = {.parking = -1}}, ErrorCode::invalid_argument,
           {"a parking interval of -1"});
