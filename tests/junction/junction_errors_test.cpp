@@ -111,7 +111,8 @@ TEST_F(JunctionErrors, TooLargeGrid) {
 }
 TEST_F(JunctionErrors, RanksThatTheSideDoesNotHave) {
   expect(
-      ErrorCode::rank_out_of_range, {"names rank 5", "number 0", "ranks 0 to 0"},
+      ErrorCode::rank_out_of_range,
+      {"names rank 5", "number 0", "ranks 0 to 0; ranks count from 0: fix GridLayout"},
       [&] {
         return put({BlockCyclic::block({9}, {1}), {5}});
       },

@@ -91,7 +91,9 @@ TEST(PetscErrors, FieldsThatDifferBetweenRanks) {
   fill_and_send(missing);
   expect_refused(missing, {"rank ", "Cannot find DMSwarmDataField with name charge"});
   fill_and_send(smaller);
-  expect_refused(smaller, {"rank ", "Field charge has 8 bytes per point here, and 16 on rank 0"});
+  expect_refused(
+      smaller,
+      {"rank ", "Field charge has 8 bytes per point here, and 16 on rank 0; register the same"});
 }
 
 TEST(PetscErrors, SwarmsThatAreNotSetUp) {

@@ -76,7 +76,7 @@ TEST(ListErrors, RanksThatThereAreNotAreNamed) {
     expect_refused(objects, objects.lists(!exports, exports), objects.options(),
                    ErrorCode::rank_out_of_range,
                    {odd_name(), exports ? "export" : "import", "global id",
-                    "names rank " + std::to_string(size())});
+                    "names rank " + std::to_string(size()), "ranks count from 0: fix the list"});
   }
 }
 
@@ -206,8 +206,9 @@ TEST(ListErrors, EveryPartHasARank) {
   const std::vector<int> table{0, is_odd() ? -1 : 0};
   options.part_to_rank = table;
   if (is_odd()) objects.exports.parts.front() = 1;
-  expect_refused(objects, objects.lists(false, true), options, ErrorCode::rank_out_of_range,
-                 {odd_name(), "part 1, which ListOptions::part_to_rank gives to rank -1"});
+  expect_refused(
+      objects, objects.lists(false, true), options, ErrorCode::rank_out_of_range,
+      {odd_name(), "part 1, which ListOptions::part_to_rank gives to rank -1", "fix the table"});
 }
 
 TEST(ListErrors, ArraysPerSlotFitTheStorage) {

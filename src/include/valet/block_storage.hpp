@@ -102,7 +102,8 @@ template <class T>
 /// structures of short arrays (Cabana's AoSoA). Local; of an array as it is now, also with ref()
 /// and growing().
 /// @param rows               The first tile: strided_field() or another description of its rows,
-///                           with the slots of all tiles.
+///                           with the slots of all tiles; not of ref() or growing(), which the
+///                           call that uses the storage refuses.
 /// @param slots_per_tile     At least 1. The last tile may have fewer in use, but is there whole.
 /// @param tile_stride_bytes  From a tile to the next on this rank; may be negative.
 [[nodiscard]] inline Field in_tiles(Field rows, std::uint64_t slots_per_tile,
@@ -115,7 +116,7 @@ template <class T>
 /// Rows in several arrays, one after another in the order of the slots: the levels of a hierarchy,
 /// or the tiles of an AMReX container. Local; keeps copies of both lists.
 /// @param rows    How the rows of each array lie: strided_field() or another description, with any
-///                data and slots, which are not used.
+///                data and slots, which are not used; not of ref() or growing(), as above.
 /// @param starts  The first entry of the first row of each array; null for one without rows.
 /// @param slots   The rows of each array, as many numbers as `starts` has; different between ranks.
 /// @throws std::bad_alloc.

@@ -152,9 +152,9 @@ struct Options {
   /// File for the matrix of transfers: the blocks that each rank has sent to each other one, in the
   /// Matrix Market format, which valet-plan and others read; with the room, the budget and the peak
   /// of extra memory of every rank as comments. Of the last execution that succeeded. Empty on all
-  /// ranks or on none; the path of rank 0 is used, and its lines pass through rank 0. Takes 4 KiB
-  /// on the stack, whatever the number of ranks. The file is replaced as a whole; if it cannot be
-  /// written, Valet logs a warning.
+  /// ranks or on none; the path of rank 0 is used, and its lines pass through rank 0. Not the
+  /// file of `trace`. Takes 4 KiB on the stack, whatever the number of ranks. The file is replaced
+  /// as a whole; if it cannot be written, Valet logs a warning.
   std::string transfers = {};
   /// Called while blocks leave and arrive, at most ten times a second, and when all have. Must not
   /// communicate or touch the storage. If it throws, it is not called again, and the call throws

@@ -72,7 +72,7 @@ namespace valet::operations {
                    "; give its size in bytes");
   if (buffer.data == nullptr && buffer.bytes > 0)
     return diagnose(ErrorCode::inaccessible_memory, "the buffer is a null pointer for ",
-                    buffer.bytes, " bytes");
+                    buffer.bytes, " bytes; allocate it first");
   return std::nullopt;
 }
 

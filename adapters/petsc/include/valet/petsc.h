@@ -143,8 +143,10 @@ static inline PetscErrorCode valet_petsc_open(Valet_Petsc_swarm* swarm, PetscErr
     if (type != PETSC_STRUCT && type != PETSC_DATATYPE_UNKNOWN)
       PetscCall(PetscDataTypeGetSize(type, &bytes));
     bytes *= (size_t)entries;
-    PetscCheck(bytes == 0 || bytes == row_bytes, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-               "Field %s has %zu bytes per point here, and %zu on rank 0", name, bytes, row_bytes);
+    PetscCheck(
+        bytes == 0 || bytes == row_bytes, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+        "Field %s has %zu bytes per point here, and %zu on rank 0; register the same on all ranks",
+        name, bytes, row_bytes);
     if (strcmp(name, DMSwarmField_rank) == 0)
       swarm->ranks = (PetscInt*)rows;
     else if (row_bytes > 0)

@@ -59,7 +59,7 @@ inline std::optional<Diagnostic> check_list(const MigrationList& list, const Ent
         ErrorCode::rank_out_of_range,
         list.ids.named(std::string("the ") + name, entries, static_cast<std::uint64_t>(k)),
         " (number ", k, ") names rank ", list.procs[k], ", but the communicator has ranks 0 to ",
-        ranks - 1);
+        ranks - 1, "; ranks count from 0: fix the list, nothing has moved");
   }
   return std::nullopt;
 }

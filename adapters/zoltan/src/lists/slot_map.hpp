@@ -150,7 +150,8 @@ class SlotMap {
     if (rank >= 0 && rank < call_.ranks) return std::nullopt;
     return diagnose(ErrorCode::rank_out_of_range, named(k), " goes to part ", part,
                     ", which ListOptions::part_to_rank gives to rank ", rank,
-                    ", but the communicator has ranks 0 to ", call_.ranks - 1);
+                    ", but the communicator has ranks 0 to ", call_.ranks - 1,
+                    "; fix the table, nothing has moved");
   }
 
   [[nodiscard]] bool is_occupied(std::uint64_t slot) const {
