@@ -270,6 +270,7 @@ class ListsLayoutsAndFiles(unittest.TestCase):
         columns = valet.Layout([8, 6], [8, 1], [1, size])
         whole = np.arange(48.0).reshape(8, 6)
         mine, there = whole[rank::size].copy(), np.zeros((8, len(range(rank, 6, size))))
+        mine.flags.writeable = False  # it is read
         valet.redistribute(comm, rows, columns, mine, there)
         self.assertTrue((there == whole[:, rank::size]).all())
         room = np.zeros(max(mine.size, there.size))

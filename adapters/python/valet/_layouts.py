@@ -37,11 +37,12 @@ def _numbers(kind, values):
     return None if values is None else (kind * len(values))(*values)
 
 
-def array_in_c(array: Optional[np.ndarray], dimensions: int):
+def array_in_c(array: Optional[np.ndarray], dimensions: int, is_written: bool = True):
     """This rank's part, and what must live as long. None, or what is no array that can be moved, is a part without
     memory, which all ranks refuse where it must have elements."""
-    if not isinstance(array, np.ndarray) or array.dtype.hasobject or not array.flags.writeable or not array.size or \
-            array.ndim != dimensions or any(stride % array.itemsize for stride in array.strides):
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject or not array.size or \
+            (is_written and not array.flags.writeable) or array.ndim != dimensions or \
+            any(stride % array.itemsize for stride in array.strides):
         return c.Array(None, 0, 0, None), None
     strides = _numbers(c_int64, [stride // array.itemsize for stride in array.strides])
     last = sum((extent - 1) * stride for extent, stride in zip(array.shape, array.strides))
@@ -70,7 +71,7 @@ def redistribute(communicator: MPI.Comm, source: Layout, target: Layout, array: 
     report."""
     chosen, wrong = _options_or_none(options)
     report = c.new_report()
-    from_c, _kept = array_in_c(array, len(source.grid))
+    from_c, _kept = array_in_c(array, len(source.grid), is_written=False)
     to_c, _kept_too = array_in_c(into, len(target.grid))
     c.check(c.library.Valet_Redistribute(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
                                          item_bytes(array) or item_bytes(into), byref(from_c), byref(to_c),
