@@ -99,8 +99,7 @@ template <class T>
 }
 
 /// Rows in tiles of equally many slots at equal distances, such as a member of an array of
-/// structures of short arrays (Cabana's AoSoA). Local; of an array as it is now, also with ref()
-/// and growing().
+/// structures of short arrays (Cabana's AoSoA). Local.
 /// @param rows               The first tile: strided_field() or another description of its rows,
 ///                           with the slots of all tiles; not of ref() or growing(), which the
 ///                           call that uses the storage refuses.
