@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""record.py LOGS COMMIT: puts a row for what ran in a clean root into the tables "tested with" of
-README.md and src/docs/building.md. LOGS is a directory as run.sh leaves it: `versions`, what versions.sh
-printed; `summary`, a line a command; and the logs of the commands."""
+"""record.py LOGS COMMIT: puts a row for what ran in a clean root into the table "tested with" of
+README.md. LOGS is a directory as run.sh leaves it: `versions`, what versions.sh printed; `summary`, a line a
+command; and the logs of the commands."""
 
 import datetime
 import re
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "src/docs/building.md")
+PAGE = ROOT / "README.md"
 BEGIN, END = "<!-- tested with: begin -->\n", "<!-- tested with: end -->\n"
 HEAD = ("`tests/roots/run.sh` has typed the commands of the README in clean systems:\n\n"
         "| system | compilers | MPI | CMake, Trilinos, p4est | passed tests | commit, date |\n|---|---|---|---|---|---|\n")
@@ -56,8 +56,7 @@ def with_row(page, row):
 
 def main(logs, commit):
     row = row_of(Path(logs), commit, datetime.date.today().isoformat())
-    for page in PAGES:
-        page.write_text(with_row(page.read_text(), row))
+    PAGE.write_text(with_row(PAGE.read_text(), row))
     print(row, end="")
 
 

@@ -18,7 +18,7 @@ a command failed, else with 0.
   --list          only print the commands of the README
   --more          after the README's commands, also run the tests with clang, with MPICH and, except on
                   bookworm and trixie, of the MPI ABI
-  --record        put what ran into the tables "tested with" of README.md and src/docs/building.md
+  --record        put what ran into the table "tested with" of README.md
   --keep          keep the root of the run, to look at it; the next run of this release replaces it
   --cache DIR     where roots, packages and logs are kept (default: $XDG_CACHE_HOME/valet/roots)
   --mirror URL    the mirror (default: the one from which this system takes its packages)
