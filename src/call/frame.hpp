@@ -85,15 +85,16 @@ class Frame {
   void list_transfers(const std::string& path) { transfers_ = path; }
   [[nodiscard]] bool lists_transfers() const { return transfers_.has_value(); }
   /// Writes the list, where it is wanted, once all has moved. Collective.
-  /// @param destinations  What this rank sent: entries with `rank` and `count`; it may be itself.
-  template <class Destinations>
+  /// @param destinations  What this rank sent: entries with `rank`, which may be this one.
+  /// @param blocks        The member of an entry with its blocks.
+  template <class Destinations, class Blocks>
   void write_transfers(const std::string& method, observe::TransferRow row,
-                       const Destinations& destinations) const {
+                       const Destinations& destinations, Blocks blocks) const {
     if (!transfers_) return;
     row.peak_extra_bytes = ledger.peak_bytes();
     const auto list = [&](const observe::PutTransfer& put) {
       for (const auto& to : destinations)
-        if (to.rank != channel.rank() && to.count > 0) put(to.rank, to.count);
+        if (to.rank != channel.rank() && to.*blocks > 0) put(to.rank, to.*blocks);
     };
     observe::write_transfers(channel, *transfers_, method, row, list);
   }

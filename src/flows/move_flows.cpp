@@ -267,7 +267,7 @@ Report plan::Executor::finish() {
   if (verification_) hash_after();
   state_.frame->write_transfers(
       report.method, {flows_.slots - flows_.blocks_before, report.bytes_sent, report.budget_bytes},
-      flows_.outgoing);
+      flows_.outgoing, &plan::Outgoing::count);
   return std::move(report);
 }
 

@@ -72,7 +72,8 @@ class ObjectMigration final : public objects::StepOwner {
     fill_in(report, count, raised);
     report.plan_seconds = planned - start;
     report.exchange_seconds = mpi::now() - planned;
-    frame_.write_transfers(report.method, observe::row_of(report), leaving_.peers);
+    frame_.write_transfers(report.method, observe::row_of(report), leaving_.peers,
+                           &objects::Peer::count);
     return report;
   }
 

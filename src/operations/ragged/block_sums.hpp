@@ -86,9 +86,9 @@ class BlockSums {
   /// The hash of the k-th block of those that go the same way, in the arena of that number.
   static std::uint64_t hash_of(const Arena& arena, const std::byte* data, std::uint64_t block,
                                std::uint64_t k, std::size_t number) {
-    constexpr std::uint64_t most_arenas = 64;
+    constexpr std::uint64_t seeds_per_block = 64;  // more than arenas
     return XXH3_64bits_withSeed(data, static_cast<std::size_t>(arena.length_of(block)),
-                                k * most_arenas + number);
+                                k * seeds_per_block + number);
   }
 
   /// Blocks that stay come first. False where the lengths cannot be right.

@@ -6,7 +6,6 @@
 #include "base/promise.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "mpi/sparse_exchange.hpp"
 #include "operations/ragged/arena_move.hpp"
 #include "operations/ragged/block_sums.hpp"
 #include "operations/ragged/plan_state.hpp"
@@ -17,7 +16,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,11 +92,8 @@ class Execution {
     if (sums_) mpi::agree(base_.channel, corrupted);
     report.verified = sums_.has_value();
     if (sums_) report.verify_seconds += mpi::now() - moved;
-    const auto as_count = [](const RankBlocks& to) -> mpi::SparseCount {
-      return {to.rank, to.blocks};
-    };
-    base_.frame->write_transfers(report.method, observe::row_of(report),
-                                 plan_.destinations.peers() | std::views::transform(as_count));
+    base_.frame->write_transfers(report.method, observe::row_of(report), plan_.destinations.peers(),
+                                 &RankBlocks::blocks);
     return report;
   }
 

@@ -109,6 +109,7 @@ std::uint64_t mean_block_bytes(const schedule::TransferMatrix& matrix,
 std::vector<std::uint64_t> free_of(const std::vector<RankFacts>& facts, std::uint64_t block_bytes,
                                    std::uint64_t moving_blocks) {
   std::vector<std::uint64_t> free;
+  free.reserve(facts.size());
   for (const RankFacts& one : facts)
     free.push_back(one.free_blocks +
                    std::clamp<std::uint64_t>(one.budget_bytes / block_bytes, 1,

@@ -77,7 +77,7 @@ class Migration {
     frame_.write_transfers(
         name_of(parameters_.method),
         {report.objects_imported - least, report.bytes_exported, report.budget_bytes},
-        exports_.peers);
+        exports_.peers, &objects::Peer::count);
   }
 
   /// Collective; the ranks have agreed on what run() did.
