@@ -9,8 +9,8 @@
 namespace valet::storage {
 
 /// What is wrong with the fields of a storage: none at all, different numbers of slots, no memory,
-/// rows of zero bytes, or bytes that two rows share. Local. Time and memory do
-/// not depend on the number of slots, but on the number of tiles that have a start each.
+/// rows of zero bytes, or bytes that two rows share. Local. Time and memory do not depend on the
+/// number of slots, but on the number of tiles that have a start each.
 [[nodiscard]] std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields);
 
 /// Whether the fields say nothing about their rows because they were never allocated: all are null

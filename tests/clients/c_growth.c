@@ -186,6 +186,15 @@ static void check_dropping(void) {
   free_numbers(&numbers);
 }
 
+static void move(const Valet_Storage* storage, const int* ranks, const char* what) {
+  Valet_Plan* plan = NULL;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
+                  VALET_SUCCESS &&
+              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
+          what);
+  Valet_Plan_free(plan);
+}
+
 /* A member in tiles of two slots beside rows in two arrays beside a pointer for each slot. */
 static void check_tiles(void) {
   struct Tile {
@@ -214,11 +223,7 @@ static void check_tiles(void) {
               Valet_Storage_by_pointers(storage, pointers) == VALET_SUCCESS,
           "a storage of tiles");
   Valet_Plan* plan = NULL;
-  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
-                  VALET_SUCCESS &&
-              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
-          "tiles that move");
-  Valet_Plan_free(plan);
+  move(storage, ranks, "tiles that move");
   int seen = 0;
   for (int k = 0; k < count; ++k) {
     const int64_t number = tiles[k / 2].numbers[k % 2];
@@ -278,11 +283,7 @@ static void check_arrays(void) {
                                   extents, strides, "matrix") == VALET_SUCCESS,
           "an array of matrices");
   Valet_Plan* plan = NULL;
-  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan) ==
-                  VALET_SUCCESS &&
-              Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
-          "matrices that move");
-  Valet_Plan_free(plan);
+  move(storage, ranks, "matrices that move");
   const int from = (rank + size - 1) % size;
   for (size_t k = 0; k < count; ++k)
     for (size_t i = 0; i < 2; ++i)

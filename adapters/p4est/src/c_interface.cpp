@@ -7,28 +7,31 @@ namespace {
 
 using namespace valet::p4est;
 
-/// What a transfer gives back: a report, or an execution under way.
-int give(MPI_Comm communicator, const Valet_Options* options, Valet_Report* report,
-         const std::function<valet::Report(const valet::AlltoallOptions&)>& transfer) {
+/// Agrees on the options, after check(), and calls use(options).
+template <class Check, class Use>
+int with_options(MPI_Comm communicator, const Valet_Options* options, Check&& check, Use&& use) {
   return valet::c::guarded([&] {
-    const auto chosen =
-        valet::c::agreed(communicator, options, [&](int, const valet::c::ChosenOptions& given) {
-          valet::c::require_report(report);
-          return valet::c::to_alltoall_options(given);
-        });
-    valet::c::write_report(transfer(chosen), report);
+    use(valet::c::agreed(communicator, options, [&](int, const valet::c::ChosenOptions& given) {
+      check();
+      return valet::c::to_alltoall_options(given);
+    }));
   });
 }
+
+/// What a transfer gives back: a report, or an execution under way.
+template <class Transfer>
+int give(MPI_Comm communicator, const Valet_Options* options, Valet_Report* report,
+         Transfer&& transfer) {
+  return with_options(
+      communicator, options, [&] { valet::c::require_report(report); },
+      [&](const auto& chosen) { valet::c::write_report(transfer(chosen), report); });
+}
+template <class Begin>
 int give(MPI_Comm communicator, const Valet_Options* options, Valet_Execution** execution,
-         const std::function<valet::Execution(const valet::AlltoallOptions&)>& begin) {
-  return valet::c::guarded([&] {
-    const auto chosen =
-        valet::c::agreed(communicator, options, [&](int, const valet::c::ChosenOptions& given) {
-          valet::c::require_place(execution);
-          return valet::c::to_alltoall_options(given);
-        });
-    *execution = new Valet_Execution{begin(chosen)};
-  });
+         Begin&& begin) {
+  return with_options(
+      communicator, options, [&] { valet::c::require_place(execution); },
+      [&](const auto& chosen) { *execution = new Valet_Execution{begin(chosen)}; });
 }
 
 }  // namespace
