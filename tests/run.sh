@@ -6,15 +6,16 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich] [--abi] [--lint]
+Usage: tests/run.sh [--only] [--long] [--large] [--hosts] [--sanitize] [--clang] [--mpich] [--abi] [--lint]
        tests/run.sh --mutate [folder]
 
 Installs missing packages, builds the release preset in build/ and runs its tests.
-With --long, as root and where there is iproute2, tests also run on several hosts (tests/hosts/run.sh).
   --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
               different sizes, a thousand jobs with delays in MPI, the whole model, every way to move
               attached storage through every door; then, as root, the commands of the README in clean
               roots of Debian 12 and 13 (tests/roots/run.sh)
+  --hosts     also run some tests on several hosts, where root may make them of network namespaces
+              (tests/hosts/run.sh); --long runs more of them
   --large     also run the tests labelled "large", which need several GB of memory
   --sanitize  then build the libraries with AddressSanitizer and UndefinedBehaviorSanitizer in
               build/sanitize and run their tests not labelled "slow", "long" or "large", but those
@@ -38,11 +39,12 @@ and VALET_TEST_CASES=1 in the environment of the test program.
 USAGE
 }
 
-long=false large=false sanitize=false clang=false mpich=false abi=false lint=false only=false mutate=false
+long=false large=false hosts=false sanitize=false clang=false mpich=false abi=false lint=false only=false mutate=false
 mutated=()
 while (($# > 0)); do
   case "$1" in
     --long) long=true ;;
+    --hosts) hosts=true ;;
     --large) large=true ;;
     --sanitize) sanitize=true ;;
     --clang) clang=true ;;
@@ -73,6 +75,9 @@ if $lint; then
 fi
 if $long; then
   packages+=(spin debootstrap)
+fi
+if $hosts || $long; then
+  packages+=(iproute2)
 fi
 if $clang; then
   packages+=(clang)
@@ -183,6 +188,8 @@ optional() {
 }
 if $long; then
   part "tests on several hosts" optional tests/hosts/run.sh --long
+elif $hosts; then
+  part "tests on several hosts" optional tests/hosts/run.sh
 fi
 
 if $sanitize; then test_preset sanitize sanitizers; fi

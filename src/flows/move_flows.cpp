@@ -96,7 +96,7 @@ class plan::Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor() {
-    if (running_) give_up();
+    if (running_) abandon();
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
@@ -205,9 +205,12 @@ class plan::Executor {
   template <class Step>
   bool exchange(Step&& step);
   /// Requests may be pending: what they touch is given up, not freed.
-  void give_up() noexcept {
+  void abandon() noexcept {
     static_cast<void>(exchange_.release());
     state_.memory.leak_scratch();
+  }
+  void give_up() noexcept {
+    abandon();
     running_.reset();
   }
 
