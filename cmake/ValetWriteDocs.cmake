@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# cmake -DDOXYGEN= -DSOURCE_DIR= -DDOCS_DIR= -DVERSION= -DDESCRIPTION= -P: writes the API reference to
+# cmake -DDOXYGEN= -DPYTHON= -DSOURCE_DIR= -DDOCS_DIR= -DVERSION= -DDESCRIPTION= -P: writes the API reference to
 # DOCS_DIR/html and the names of its headers, one per line, to DOCS_DIR/headers.txt. Any warning is an
 # error.
 #
 # Public are the headers that applications include, and the <valet/...> headers that these include,
 # directly or indirectly. Headers in detail/, headers included only from there, and headers for custom
 # storages only (valet/ledger.hpp) are private. The Fortran module is left out, because Doxygen takes it
-# for a part of the namespace valet; it is described with the headers of C and in their group.
+# for a part of the namespace valet; languages.py puts its procedures beside the functions of C.
 #
 # Every public header belongs to a group of src/docs/groups.dox.
 cmake_minimum_required(VERSION 3.22)
@@ -27,15 +27,14 @@ set(waiting
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)
 set(private valet/ledger.hpp)
-set(group_start valet/configuration.hpp valet/error.hpp valet/log.hpp
-                valet/options.hpp valet/progress.hpp valet/report.hpp)
-set(group_storage valet/block_storage.hpp valet/custom_storage.hpp valet/node_array.hpp
-                  valet/ragged_storage.hpp valet/ref.hpp valet/slots.hpp valet/storage_backend.hpp)
-set(group_plans valet/group.hpp valet/junction.hpp valet/objects.hpp valet/plan.hpp valet/repair.hpp valet/resize.hpp)
-set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
-                  valet/intersect.hpp valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
-set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(cabana|kokkos|p4est|zoltan)/.*")
-set(group_c "valet/[a-z0-9_]+[.]h")
+set(group_start "valet/(configuration|error|log|options|report).h(pp)?" valet/progress.hpp)
+set(group_storage "valet/(block_storage|node_array).h(pp)?" valet/custom.h valet/custom_storage.hpp valet/ragged.h
+                  "valet/(ragged_storage|ref|slots|storage_backend).hpp")
+set(group_plans "valet/(objects|plan).h(pp)?" "valet/(group|repair|resize).hpp")
+set(group_layouts "valet/(alltoall|intersect|redistribute).h(pp)?"
+                  "valet/(block_cyclic|dimension|object_layout|scalapack).hpp")
+set(group_junction "valet/junction.h(pp)?")
+set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(p4est|petsc).h" "valet/(cabana|kokkos|p4est|zoltan)/.*")
 # Headers with macros only, or without declarations of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.h valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/cabana/include"
@@ -45,7 +44,12 @@ set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/cabana/include"
 
 set(headers "")
 file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")
-set(input "${SOURCE_DIR}/README.md" ${pages} "${SOURCE_DIR}/src/docs/groups.dox")
+set(input "${SOURCE_DIR}/README.md" ${pages} "${DOCS_DIR}/groups.dox")
+set(languages "${CMAKE_CURRENT_LIST_DIR}/languages.py")
+execute_process(COMMAND "${PYTHON}" "${languages}" write "${SOURCE_DIR}" "${DOCS_DIR}/groups.dox" RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "The tables of the API reference are not complete, see above.")
+endif()
 set(filters "")
 while(waiting)
   list(POP_FRONT waiting header)
@@ -64,7 +68,7 @@ while(waiting)
   endif()
   list(APPEND input "${file}")
   set(group "")
-  foreach(candidate IN ITEMS start storage plans layouts adapters c none)
+  foreach(candidate IN ITEMS start storage plans layouts junction adapters none)
     list(JOIN group_${candidate} "|" members)
     if(header MATCHES "^(${members})$")
       set(group ${candidate})
@@ -108,6 +112,16 @@ foreach(list IN ITEMS input pictures roots)
   list(JOIN ${list} " " ${list})
 endforeach()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/Doxyfile.in" "${DOCS_DIR}/Doxyfile" @ONLY)
+
+# On the page of a group its text, with the table, comes first.
+execute_process(COMMAND "${DOXYGEN}" -l "${DOCS_DIR}/layout.xml")
+file(READ "${DOCS_DIR}/layout.xml" layout)
+string(REGEX MATCH "<group>.*</group>" group "${layout}")
+string(REGEX MATCH " *<detaileddescription[^>]*>\n" text "${group}")
+string(REPLACE "${text}" "" first "${group}")
+string(REGEX REPLACE "<briefdescription[^>]*>\n" "    <detaileddescription title=\"Tasks\"/>\n" first "${first}")
+string(REPLACE "${group}" "${first}" layout "${layout}")
+file(WRITE "${DOCS_DIR}/layout.xml" "${layout}")
 
 # Start from scratch to remove pages of deleted headers.
 file(REMOVE_RECURSE "${DOCS_DIR}/html")

@@ -17,12 +17,14 @@ def page_errors(pages, headers):
     found = {title.split()[1] for title in titles if title.endswith("File Reference")}
     errors = [f"{header} has no page" for header in sorted(headers - found)]
     errors += [f"{header} has a page, but is not public" for header in sorted(found - headers)]
+    errors += [f"{name} shows commands of Doxygen" for name, text in pages.items()
+               if re.search("^@(section|code|anchor)", text, re.MULTILINE)]
     errors += [f"'{title}' is private" for title in titles if "::detail" in title]
     return errors
 
 
 INTERNAL = {"Ledger", "SlotList"}  # named in the interface of storages of one's own, told in the headers
-GROUPS = {"Start here", "Storage", "Plans", "Layouts", "Adapters", "C", "Fortran"}
+GROUPS = {"Start here", "Storage", "Plans", "Layouts", "Between programs", "Adapters", "C and Fortran"}
 
 
 def group_errors(pages):
@@ -39,6 +41,10 @@ def group_errors(pages):
             # What is in a group is told there.
             errors += [f"{told} of '{title}' is in no group"
                        for told in re.findall(r'class="memtitle">.*?</span>(.*?)</h2>', text)]
+    groups = "".join(text for name, text in pages.items() if name.startswith("group__"))
+    listed = set(re.findall(r"\w+", "".join(re.findall(r'<table class="languages">.*?</table>', groups, re.DOTALL))))
+    errors += [f"{function} is in no table of tasks" for function in
+               sorted(set(re.findall(r'class="memtitle">.*?</span>(\w+)\(\)', groups)) - listed) if function[-5:] != "_init"]
     titles = {html.unescape(re.search(r"<title>(.*?)</title>", text).group(1)).split(": ", 1)[-1]
               for name, text in pages.items() if name.startswith("group__")}
     return errors + [f"there is no group {group}" for group in sorted(GROUPS - titles)]

@@ -57,6 +57,46 @@ uint64_t partitioned(struct Zoltan_Struct* zoltan, const Valet_Storage* storage,
   Valet_Attached_free(cells);
   return count;
 }
+/* Gives the arrays that are asked for; Valet_Attached_storage_ragged() gives ragged ones. */
+static int enlarge(uint64_t required_slots, const uint64_t* required_bytes, void* data) {
+  struct room* room = data;
+  (void)required_bytes;
+  room->id = realloc(room->id, required_slots * sizeof *room->id);
+  Valet_Storage* larger = Valet_Storage_create();
+  Valet_Storage_add_field(larger, room->id, required_slots, 4, 4, "id");
+  const int code = Valet_Attached_storage(room->cells, larger);
+  Valet_Storage_free(larger);
+  return code;
+}
+
+uint64_t dealt(struct Zoltan_Struct* zoltan, const Valet_Storage* storage, uint64_t count,
+               uint64_t slots, struct room* room) {
+  int* const id = room->id;
+
+  /* Arrays that grow where a rank gets more. Ragged ones: Valet_Zoltan_attach_ragged(). */
+  Valet_Attached_options options = Valet_Attached_options_default();
+  options.when_infeasible = VALET_WHEN_INFEASIBLE_GROW;
+  Valet_Zoltan_attach(zoltan, count, storage, &options, &room->cells);
+  Valet_Attached_grow(room->cells, enlarge, room);
+  const Valet_Numbers names = {id, VALET_NUMBERS_INT32, 1, 0, slots};
+  Valet_Attached_ids(room->cells, &names); /* which relations use; parts: Valet_Attached_parts() */
+
+  /* Dealt out, objects are in a layout, until the application itself moves some. */
+  Valet_Set_Param(zoltan, "LB_METHOD", "CYCLIC");
+  Valet_Rebalance_result result = Valet_Rebalance_result_default();
+  Valet_Object_layout layout = {.block_size = 0};
+  int is_known = 0;
+  if (Valet_Attached_partition(room->cells, NULL, NULL) == VALET_SUCCESS)
+    Valet_Attached_result(room->cells, &result, NULL); /* counts, times, imbalances */
+  count = Valet_Attached_count(room->cells);
+  Valet_Attached_layout(room->cells, &is_known, &layout);
+  Valet_Attached_forget_layout(room->cells);
+  if (is_known) Valet_Attached_set_layout(room->cells, &layout); /* as it is still right here */
+  Valet_Attached_set_count(room->cells, count);                  /* or as many as there are then */
+  Valet_Attached_detach(room->cells);
+  Valet_Attached_free(room->cells);
+  return count;
+}
 
 /* For local ids that are no slots; global ids are numbers here, from `first` on. */
 static uint64_t slot_of(const ZOLTAN_ID_TYPE* global_id, const ZOLTAN_ID_TYPE* local_id,

@@ -12,6 +12,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstdlib>
+#include <numeric>
+
 namespace {
 
 using valet::test::size;
@@ -103,6 +106,28 @@ TEST(ReferenceInC, PartitionsAttachedArrays) {
   Zoltan_Destroy(&zoltan);
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(now)), 200);
   EXPECT_LT(now * static_cast<std::uint64_t>(size()), 260);
+}
+
+// Rank 0 has all objects, so that the others must make room for theirs.
+TEST(ReferenceInC, DealsIntoArraysThatGrow) {
+  const std::uint64_t count = valet::test::rank() == 0 ? 210 : 0;
+  room mine = {nullptr, static_cast<int*>(std::malloc((count + 1) * sizeof(int)))};
+  std::iota(mine.id, mine.id + count, 0);
+  Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zoltan, "DEBUG_LEVEL", "0");
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, mine.id, count, 4, 4, "id");
+
+  const std::uint64_t now = dealt(zoltan, storage, count, count, &mine);
+
+  Valet_Storage_free(storage);
+  Zoltan_Destroy(&zoltan);
+  EXPECT_EQ(now, 210 / static_cast<std::uint64_t>(size()));
+  long long wrong = 0;
+  for (std::uint64_t s = 0; s < now; ++s)
+    wrong += mine.id[s] != valet::test::rank() + static_cast<int>(s) * size();
+  std::free(mine.id);
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
 }
 
 TEST(ReferenceInC, MovesByLists) {

@@ -193,6 +193,7 @@ contains
     call finish()
   end subroutine
 
+  ! Gives the arrays that are asked for; Valet_Attached_storage_ragged() gives ragged ones.
   integer(c_int) function grow(required_slots, required_bytes, data) bind(C)
     integer(c_int64_t), value :: required_slots
     type(c_ptr), value :: required_bytes, data
@@ -206,8 +207,14 @@ contains
 
   subroutine check_growth()
     type(Valet_Attached_options) :: options
+    ! Who gets more calls what Valet_Attached_grow(attached, c_funloc(grow), attached) names.
+    ! Blocks of different sizes are attached by Valet_Zoltan_attach_ragged().
     options = Valet_Attached_options_default()
     options%when_infeasible = VALET_WHEN_INFEASIBLE_GROW
+
+    ! Besides, as in C: Valet_Attached_ids and Valet_Attached_parts; Valet_Attached_layout,
+    ! Valet_Attached_set_layout, Valet_Attached_forget_layout; Valet_Attached_set_count and
+    ! Valet_Attached_detach.
     call begin('CYCLIC', count_of(rank), options)
     asked_slots = 0
     call require(Valet_Attached_grow(attached, c_funloc(grow), attached) == VALET_SUCCESS, &
@@ -226,6 +233,7 @@ contains
     type(c_ptr) :: storage
     integer(c_int), target :: gids(slots), lids(slots), procs(slots)
     integer(c_int64_t) :: count
+    integer(c_int) :: code
     integer :: s
     call fill()
     zoltan = Valet_Zoltan_create(MPI_COMM_WORLD)
@@ -239,8 +247,9 @@ contains
     options%zoltan = zoltan
     report = Valet_Report_default()
     count = -1
-    call require(Valet_Zoltan_Migrate_lists(MPI_COMM_WORLD, lists, int(count_of(rank), c_int64_t), &
-      c_null_ptr, storage, options, count, report) == VALET_SUCCESS, 'lists')
+    code = Valet_Zoltan_Migrate_lists(MPI_COMM_WORLD, lists, int(count_of(rank), c_int64_t), &
+      c_null_ptr, storage, options, count, report)
+    call require(code == VALET_SUCCESS, 'lists')
     call require(count == count_of(modulo(rank - 1 + ranks, ranks)), 'the count after lists')
     call require(ranks == 1 .or. Valet_String(report%method) == 'cyclic', &
       'the method of a structure')
