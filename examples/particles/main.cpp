@@ -35,7 +35,6 @@ using namespace particles;
 using namespace example;
 
 constexpr double time_step = 0.04;
-constexpr std::uint64_t sampled_owners = 12000;
 
 /// A limit on this process's data while it lives. Zoltan that finds no memory on one rank may leave
 /// the others waiting for ever, so the job is ended after a while.
@@ -161,8 +160,6 @@ class Simulation {
   void rebalance(int step) {
     cloud_.weigh(communicator_, mean_work());
     const int number = static_cast<int>(step / options_.every);
-    const std::uint64_t stride = std::max<std::uint64_t>(1, options_.particles / sampled_owners);
-    const std::vector<Owner> owners_before = sample_owners(cloud_, rank_, stride);
     const Checksum before = cloud_.checksum(communicator_);
     const double imbalance_before = cloud_.imbalance(communicator_);
     log_.enter(Phase::partition, step);
@@ -177,7 +174,6 @@ class Simulation {
     cloud_.count = result.count;
     if (!(cloud_.checksum(communicator_) == before))
       throw Lost("the migration of step " + std::to_string(step) + " changed particles");
-    output_.owners(number, owners_before, sample_owners(cloud_, rank_, stride));
     note_migration(number, step, result, end, headroom_bytes);
     output_.row(summed(number, step, balanced_by, result, imbalance_before));
   }

@@ -14,8 +14,8 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
   CLI::App app{
       "Particles drift and clump in a box until the work of the ranks is out of balance. Zoltan\n"
       "repartitions them, and Valet moves them inside arrays that are hardly larger than the\n"
-      "particles. Start it with mpirun. Writes rebalances.csv, migrations.csv, memory.csv and\n"
-      "owners.csv for `python3 examples/plot.py particles DIR`."};
+      "particles. Start it with mpirun. Writes rebalances.csv, migrations.csv and memory.csv\n"
+      "for `python3 examples/plot.py particles DIR`."};
   std::string memory = "1M";
   std::string order = "any";
   example::add_number(app, "--particles", options.particles, std::uint64_t{1},

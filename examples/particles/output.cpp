@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.hpp"
 
-#include <algorithm>
-#include <map>
+#include "cloud.hpp"
 
 namespace particles {
 
@@ -11,19 +10,9 @@ using namespace example;
 namespace {
 
 /// The files, in their order.
-enum : std::size_t { rebalances_csv, migrations_csv, owners_csv };
+enum : std::size_t { rebalances_csv, migrations_csv };
 
 }  // namespace
-
-std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride) {
-  const auto id = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), cloud.id);
-  const auto position = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), cloud.position);
-  std::vector<Owner> owners;
-  for (std::uint64_t k = 0; k < cloud.count; ++k)
-    if (id(k) % stride == 0)
-      owners.push_back({id(k), {position(k, 0), position(k, 1), position(k, 2)}, rank});
-  return owners;
-}
 
 Output::Output(MPI_Comm communicator, const Options& options)
     : CsvOutput(
@@ -34,8 +23,7 @@ Output::Output(MPI_Comm communicator, const Options& options)
             "extra_bytes,limit_bytes,out_of_place_bytes"},
            {"migrations.csv",
             "rank,rebalance,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
-            "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes"},
-           {"owners.csv", "rebalance,id,x,y,z,owner_before,owner_after"}}),
+            "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes"}}),
       options_(options) {}
 
 void Output::head(std::uint64_t slots) {
@@ -77,17 +65,6 @@ void Output::row(const Rebalance& r) {
                        << r.moved_bytes << ',' << r.partition_seconds << ',' << r.migration_seconds
                        << ',' << r.extra_bytes << ',' << r.limit_bytes << ','
                        << r.out_of_place_bytes << '\n';
-}
-
-void Output::owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after) {
-  const std::vector<Owner> old_owners = gather(communicator(), before);
-  const std::vector<Owner> new_owners = gather(communicator(), after);
-  std::map<std::uint64_t, int> new_rank;
-  for (const Owner& owner : new_owners) new_rank[owner.id] = owner.rank;
-  for (const Owner& owner : old_owners)
-    file(owners_csv) << number << ',' << owner.id << ',' << owner.place[0] << ',' << owner.place[1]
-                     << ',' << owner.place[2] << ',' << owner.rank << ',' << new_rank[owner.id]
-                     << '\n';
 }
 
 void Output::memory(const std::vector<Migration>& migrations,

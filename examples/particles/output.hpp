@@ -3,7 +3,6 @@
 
 /// What the program shows: the table on the screen and the CSV files. Rank 0 writes.
 
-#include "cloud.hpp"
 #include "options.hpp"
 #include "support/csv_output.hpp"
 
@@ -47,16 +46,6 @@ struct Migration {
   std::uint64_t headroom_bytes = 0;  ///< that the memory limit left before; 0 without a limit
 };
 
-/// Where a sampled particle was when a rebalance changed its owner.
-struct Owner {
-  std::uint64_t id = 0;
-  double place[3] = {};
-  int rank = 0;
-};
-
-/// Every so many particles of this rank, by id.
-[[nodiscard]] std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride);
-
 class Output : public example::CsvOutput {
  public:
   /// Collective. @throws example::OutputError on all ranks when a file cannot be written.
@@ -64,8 +53,6 @@ class Output : public example::CsvOutput {
 
   void head(std::uint64_t slots);
   void row(const Rebalance& rebalance);
-  /// Collective.
-  void owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after);
   /// Collective.
   void memory(const std::vector<Migration>& migrations,
               const std::vector<example::MemorySample>& samples);

@@ -1,34 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The particle example: the owners of the particles, and memory over time."""
+"""The particle example: memory over time, and what a rebalance takes in three ways."""
 
 import sys
 
-from matplotlib.lines import Line2D
-
-from .common import LIMIT, MEGABYTE, VALET, ZOLTAN_MIGRATE, page_figure, rank_colours, read, save
-
-
-def separation(points, axis):
-    """Distance between the particles of different ranks along an axis, relative to their spread within a rank."""
-    by_rank = {}
-    for row in points:
-        by_rank.setdefault(row["owner_after"], []).append(row[axis])
-    total = sum(row[axis] for row in points) / len(points)
-    between = within_ranks = 0.0
-    for values in by_rank.values():
-        mean = sum(values) / len(values)
-        between += len(values) * (mean - total) ** 2
-        within_ranks += sum((value - mean) ** 2 for value in values)
-    return between / max(within_ranks, 1e-12)
-
-
-def best_view(points, ranks):
-    """The two axes that show the parts best, and the particles to show: a slice if there are many ranks."""
-    *seen, along = sorted("xyz", key=lambda axis: -separation(points, axis))
-    if ranks > 4:
-        points = sorted(points, key=lambda row: row[along])
-        points = points[len(points) * 3 // 8:len(points) * 5 // 8]
-    return sorted(seen), along, points
+from .common import LIMIT, MEGABYTE, VALET, ZOLTAN_MIGRATE, page_figure, read, save
 
 
 def telling(directory):
@@ -36,36 +11,6 @@ def telling(directory):
     rebalances = read(directory / "rebalances.csv")
     return max(rebalances[1:] or rebalances,
                key=lambda row: (row["imbalance_before"] - row["imbalance_after"]) * row["moved_bytes"])
-
-
-def draw_owners(directory):
-    """The owners of the particles before and after a rebalance."""
-    shown = telling(directory)
-    points = [row for row in read(directory / "owners.csv") if row["rebalance"] == shown["rebalance"]]
-    ranks = 1 + max(max(row["owner_before"], row["owner_after"]) for row in points)
-    colours = rank_colours(ranks)
-    seen, along, visible = best_view(points, ranks)
-
-    figure = page_figure(5)
-    axes = figure.subplots(1, 2, sharex=True, sharey=True)
-    for axis, when in zip(axes, ("before", "after")):
-        owner = f"owner_{when}"
-        axis.scatter([row[seen[0]] for row in visible], [row[seen[1]] for row in visible], s=5,
-                     linewidths=0, c=[colours[row[owner]] for row in visible])
-        axis.set_title(f"{when}: {shown[f'imbalance_{when}']:.3f} times the mean work on a rank")
-        axis.set_xlabel(f"{seen[0]} [box lengths]")
-        axis.set_aspect("equal")
-        axis.set_xlim(0, 1)
-        axis.set_ylim(0, 1)
-    axes[0].set_ylabel(f"{seen[1]} [box lengths]")
-    if ranks <= 12:
-        axes[0].legend(handles=[Line2D([], [], marker="o", linestyle="", color=colours[r],
-                                      label=f"rank {r}") for r in range(ranks)],
-                      loc="upper left", ncol=2)
-    what = "" if len(visible) == len(points) else " in a slice of the box"
-    figure.suptitle(f"{shown['moved_bytes'] / MEGABYTE:.1f} MB of particles move in step {shown['step']}\n"
-                    f"(a sample of {len(visible):,}{what}, seen along {along})")
-    save(figure, directory / "owners.png")
 
 
 # What the rebalance is made of, in the directories of examples/particles/run.sh; the first run is in the directory
@@ -118,7 +63,7 @@ def draw_ways(axis, directory, migration):
     axis.set_title(f"Step {migration['step']}: what partition and migration take", loc="left")
 
 
-def draw_memory(directory):
+def draw(directory):
     """Memory over time against the limit, and the memory of the other ways."""
     samples = read(directory / "memory.csv")
     migrations = read(directory / "migrations.csv")
@@ -132,8 +77,3 @@ def draw_memory(directory):
     draw_run(left, own, [m for m in migrations if m["rank"] == migration["rank"]], migration["rank"])
     draw_ways(right, directory, migration)
     save(figure, directory / "memory.png")
-
-
-def draw(directory):
-    draw_owners(directory)
-    draw_memory(directory)
