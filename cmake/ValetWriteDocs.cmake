@@ -34,7 +34,8 @@ set(group_plans "valet/(objects|plan).h(pp)?" "valet/(group|repair|resize).hpp")
 set(group_layouts "valet/(alltoall|intersect|redistribute).h(pp)?"
                   "valet/(block_cyclic|dimension|object_layout|scalapack).hpp")
 set(group_junction "valet/junction.h(pp)?")
-set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(p4est|petsc).h" "valet/(cabana|kokkos|p4est|zoltan)/.*")
+set(group_adapters valet/columns.hpp valet/rebalance.hpp "valet/(p4est|petsc).h"
+                   "valet/(cabana|kokkos|p4est|zoltan)/.*")
 # Headers with macros only, or without declarations of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.h valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/cabana/include"
@@ -46,7 +47,8 @@ set(headers "")
 file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")
 set(input "${SOURCE_DIR}/README.md" ${pages} "${DOCS_DIR}/groups.dox")
 set(languages "${CMAKE_CURRENT_LIST_DIR}/languages.py")
-execute_process(COMMAND "${PYTHON}" "${languages}" write "${SOURCE_DIR}" "${DOCS_DIR}/groups.dox" RESULT_VARIABLE result)
+execute_process(COMMAND "${PYTHON}" "${languages}" write "${SOURCE_DIR}" "${DOCS_DIR}/groups.dox"
+                RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "The tables of the API reference are not complete, see above.")
 endif()

@@ -4,7 +4,7 @@
 
 languages.py check SOURCE_DIR         every function of C and Fortran is in a row of languages.txt and in a snippet
 languages.py write SOURCE_DIR FILE    src/docs/groups.dox with a table for each group, and its snippets side by side
-languages.py page FILE                a page of the guide as Doxygen needs it, with places for the links of the tables"""
+languages.py page FILE                a page of the guide as Doxygen needs it, with places for links of the tables"""
 
 import re
 import sys
@@ -71,7 +71,8 @@ def read_rows(source):
     for language, column, all_names in (("C", 2, c), ("Fortran", 3, fortran)):
         listed = [name for rows in groups.values() for row in rows for name in row[column]]
         errors += [f"{language}: {name} is in no row of languages.txt" for name in sorted(set(all_names) - set(listed))]
-        errors += [f"{language}: languages.txt has {name}, which is not there" for name in sorted(set(listed) - set(all_names))]
+        errors += [f"{language}: languages.txt has {name}, which is not there"
+                   for name in sorted(set(listed) - set(all_names))]
         errors += [f"{language}: {name} is in two rows" for name in sorted(set(listed)) if listed.count(name) > 1]
     return groups, fortran, errors
 
@@ -126,11 +127,12 @@ def page(path):
     text = FENCED.sub(lambda match: f"{match[1]}@anchor {place(path, next(counted))}\n\n{match[0]}", text)
     # What no test compiles is fenced as c++, which is none to Doxygen, and it would show Fortran in small letters.
     text = text.replace("```c++", "```cpp").replace("```fortran", "```{.unparsed}")
-    # In lists, Doxygen 1.9 takes the end of a line in the text of a link for that of the text, and loses all that follows.
+    # In lists, Doxygen 1.9 takes the end of a line for that of a link's text, and loses all that follows.
     text = re.sub(r"\[([^]\[]*\n[^]\[]*)\]\(", lambda match: f"[{' '.join(match[1].split())}](", text)
     # Pages refer to each other relative to themselves; badges link to the page of the repository, so they go.
     # Doxygen does not know headings by the names that hosts of repositories give them.
-    text = re.sub(r"^\[!.*badge.*\n", "", text, flags=re.MULTILINE).replace("](../../", "](").replace("](README.md)", "](index.html)")
+    text = re.sub(r"^\[!.*badge.*\n", "", text, flags=re.MULTILINE)
+    text = text.replace("](../../", "](").replace("](README.md)", "](index.html)")
     text = re.sub(r"\]\(([a-z_/.]*[.]md)#[a-z0-9-]*\)", r"](\1)", text)
     return re.sub(r"\[([^]]*)\]\(#[a-z0-9-]*\)", r"\1", text)
 
@@ -148,7 +150,7 @@ def main(mode, path, output=None):
         return 0
     text = side_by_side((path / "src/docs/groups.dox").read_text())
     for group, table in written.items():
-        text = re.sub(rf"(@defgroup {group} .*\n\n(?:(?![*]/).+\n)+)", lambda match: match[1] + "\n" + table, text, count=1)
+        text = re.sub(rf"@defgroup {group} .*\n\n(?:(?![*]/).+\n)+", lambda match: match[0] + "\n" + table, text, count=1)
     output.write_text(text)
     return 0
 

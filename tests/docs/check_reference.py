@@ -44,7 +44,8 @@ def group_errors(pages):
     groups = "".join(text for name, text in pages.items() if name.startswith("group__"))
     listed = set(re.findall(r"\w+", "".join(re.findall(r'<table class="languages">.*?</table>', groups, re.DOTALL))))
     errors += [f"{function} is in no table of tasks" for function in
-               sorted(set(re.findall(r'class="memtitle">.*?</span>(\w+)\(\)', groups)) - listed) if function[-5:] != "_init"]
+               sorted(set(re.findall(r'class="memtitle">.*?</span>(\w+)\(\)', groups)) - listed)
+               if not function.endswith("_init")]
     titles = {html.unescape(re.search(r"<title>(.*?)</title>", text).group(1)).split(": ", 1)[-1]
               for name, text in pages.items() if name.startswith("group__")}
     return errors + [f"there is no group {group}" for group in sorted(GROUPS - titles)]

@@ -216,6 +216,14 @@ elseif(FLAVOUR STREQUAL "examples")
   set(targets --target ${EXAMPLES})
   build_project("the examples" "${installed_prefix}/${DOCUMENTS}/examples" "${WORK_DIR}/examples"
                 "${installed_prefix}")
+  # The first one in a project of Fortran alone. Other MPIs may come without their module.
+  if("fortran" IN_LIST COMPONENTS AND SHARED AND MPI_FAMILY STREQUAL "Open MPI")
+    set(targets "")
+    build_project("a project in Fortran" "${TEST_DIR}/fortran_project" "${WORK_DIR}/fortran_project"
+                  "${installed_prefix}" "-DCMAKE_Fortran_COMPILER=${Fortran_COMPILER}"
+                  "-DEXAMPLE=${installed_prefix}/${DOCUMENTS}/examples/first/01_arrays.f90")
+    run_program("${WORK_DIR}/fortran_project/application" "200 particles are on their ranks")
+  endif()
 
 elseif(FLAVOUR STREQUAL "static")
   # Not optimised: it is the package that is tested, and this compiles everything once more.
