@@ -23,15 +23,15 @@ def place(file, number):
 
 
 def functions(source):
-    """The functions of C, and the procedures of Fortran with their arguments."""
-    c, fortran, arguments = [], [], {}
+    """The functions of C, and the procedures of Fortran with their modules and arguments."""
+    c, fortran, arguments = [], {}, {}
     for header in [*source.glob("src/include/valet/*.h"), *source.glob("adapters/*/include/**/*.h")]:
         c += EXPORTED.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL))
     for module in [*source.glob("src/bindings/fortran/*.f90"), *source.glob("adapters/*/src/fortran/*.f90")]:
         text = module.read_text()
-        fortran += re.findall(r"Valet_\w+", " ".join(PUBLIC.findall(text)))
+        fortran |= dict.fromkeys(re.findall(r"Valet_\w+", " ".join(PUBLIC.findall(text))), module.stem)
         arguments |= {name: re.sub(r"[&\s]+", " ", listed) for name, listed in PROCEDURE.findall(text)}
-    fortran = {name: arguments.get(name) for name in fortran
+    fortran = {name: (module, arguments.get(name, "")) for name, module in fortran.items()
                if (name in arguments or name in c) and not name.endswith("_init")}
     return {name for name in c if not name.endswith("_init")}, fortran
 
@@ -95,11 +95,13 @@ def tables(source):
                         continue
                     where = min(found, key=lambda one: one[0])[1] if found else ""
                     if language == "fortran":
-                        cells.append(f'@ref {where} "{name}"({fortran[name] or ""})')
+                        if not cells and fortran[name][0] != "valet":
+                            cells.append(f"<tt>use {fortran[name][0]}</tt>")
+                        cells.append(f'@ref {where} "{name}"({fortran[name][1]})')
                     else:
                         full = f"valet::{name}" if language == "cpp" else name
                         cells.append(f'@ref {full} "{name}"' + (f' (@ref {where} "snippet")' if where else ""))
-                text += f"<td>{'<br>'.join(cells) or '&ndash;'}</td>"
+                text += f"<td>{'<br>'.join(cells)}</td>" if cells else '<td class="none">&ndash;</td>'
             text += "</tr>\n"
         result[group] = text + "</table>\n"
     return result, errors
@@ -150,7 +152,8 @@ def main(mode, path, output=None):
         return 0
     text = side_by_side((path / "src/docs/groups.dox").read_text())
     for group, table in written.items():
-        text = re.sub(rf"@defgroup {group} .*\n\n(?:(?![*]/).+\n)+", lambda match: match[0] + "\n" + table, text, count=1)
+        head = rf"@defgroup {group} .*\n\n(?:(?![*]/).+\n)+"
+        text = re.sub(head, lambda match: match[0] + "\n" + table, text, count=1)
     output.write_text(text)
     return 0
 
