@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tasks in C++, C and Fortran side by side, for the API reference.
 
-languages.py check SOURCE_DIR         every function of C and Fortran is in a row of languages.txt and in a snippet
+languages.py check SOURCE_DIR         every function of C and Fortran is in languages.txt, and all there in snippets
 languages.py write SOURCE_DIR FILE    src/docs/groups.dox with a table for each group, and its snippets side by side
 languages.py page FILE                a page of the guide as Doxygen needs it, with places for links of the tables"""
 
@@ -90,17 +90,17 @@ def tables(source):
                 for name in names:
                     found = [(other != group, where) for kind, code, where, other in known
                              if kind == language and re.search(pattern(name, language), code)]
-                    if not found and language != "cpp":
+                    if not found:
                         errors.append(f"{title}: {name} is in no snippet")
                         continue
-                    where = min(found, key=lambda one: one[0])[1] if found else ""
+                    where = min(found, key=lambda one: one[0])[1]
                     if language == "fortran":
                         if not cells and fortran[name][0] != "valet":
                             cells.append(f"<tt>use {fortran[name][0]}</tt>")
                         cells.append(f'@ref {where} "{name}"({fortran[name][1]})')
                     else:
                         full = f"valet::{name}" if language == "cpp" else name
-                        cells.append(f'@ref {full} "{name}"' + (f' (@ref {where} "snippet")' if where else ""))
+                        cells.append(f'@ref {full} "{name}" (@ref {where} "snippet")')
                 text += f"<td>{'<br>'.join(cells)}</td>" if cells else '<td class="none">&ndash;</td>'
             text += "</tr>\n"
         result[group] = text + "</table>\n"

@@ -44,6 +44,7 @@ TEST(ReadmeP4est, DataFollowTheirQuadrants) {
     next = std::fill_n(next, sizes[k], Particle{static_cast<double>(quadrant), 0, 0});
   }
 
+  const std::vector<char> old_bytes = bytes;
   std::vector<double> pressure(most_quadrants, static_cast<double>(rank()));
   const std::vector<int>& counts = sizes;
 
@@ -63,6 +64,13 @@ TEST(ReadmeP4est, DataFollowTheirQuadrants) {
                                 bytes.data(), bytes.size(), sizes.data(), new_sizes.data());
 
   const std::vector<int>& new_counts = new_sizes;
+  std::vector<char> marks = old_bytes;
+  std::vector<Particle> tracers = particles;
+
+  valet::p4est::transfer_items(forest->global_first_quadrant, before.data(), forest->mpicomm,
+                               tracers.data(), tracers.size() * sizeof(Particle), counts.data(),
+                               new_counts.data(), sizeof(Particle));
+
   const auto push = [](const std::vector<Cell>&) {};
 
   valet::Execution pressure_moves = valet::p4est::transfer_fixed_begin(
@@ -71,22 +79,27 @@ TEST(ReadmeP4est, DataFollowTheirQuadrants) {
   valet::Execution particles_move = valet::p4est::transfer_items_begin(
       forest->global_first_quadrant, before.data(), forest->mpicomm, particles.data(),
       particles.size() * sizeof(Particle), counts.data(), new_counts.data(), sizeof(Particle));
+  valet::Execution marks_move = valet::p4est::transfer_custom_begin(
+      forest->global_first_quadrant, before.data(), forest->mpicomm, marks.data(), marks.size(),
+      sizes.data(), new_sizes.data());
   push(cells);
   pressure_moves.wait();
   particles_move.wait();
+  marks_move.wait();
 
   long long wrong = before[0] == 0 && first() == before[static_cast<std::size_t>(rank())] ? 0 : 1;
   const long long moved = sum_over_ranks(wrong);
   wrong = 0;
   auto byte = bytes.cbegin();
-  auto particle = particles.cbegin();
+  auto mark = marks.cbegin();
+  auto particle = particles.cbegin(), tracer = tracers.cbegin();
   std::size_t from = 0;
   for (std::size_t k = 0; k < count(); ++k) {
     const auto quadrant = first() + static_cast<std::int64_t>(k);
     if (cells[k].quadrant != quadrant || new_sizes[k] != quadrant % 4) ++wrong;
     for (int b = 0; b < new_sizes[k]; ++b)
-      if (*byte++ != static_cast<char>(quadrant % 100) ||
-          particle++->x != static_cast<double>(quadrant))
+      if (*mark++ != *byte || *byte++ != static_cast<char>(quadrant % 100) ||
+          tracer++->x != particle->x || particle++->x != static_cast<double>(quadrant))
         ++wrong;
     while (before[from + 1] <= quadrant) ++from;
     if (pressure[k] != static_cast<double>(from)) ++wrong;

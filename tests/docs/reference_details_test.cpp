@@ -60,7 +60,7 @@ TEST(Reference, ReadsNamesAndLogsReports) {
     valet::log(valet::LogLevel::info, rank, report.to_line());
 
   // For a bug report: how the library was built, and its MPI.
-  std::cout << valet::configuration().to_string() << '\n';
+  std::cout << valet::version() << '\n' << valet::configuration().to_string() << '\n';
 
   valet::set_log_callback({});
   EXPECT_EQ(heuristics, " first_fit max_first random fortune_wheel min_max continuous");

@@ -82,6 +82,11 @@ TEST(Reference, PartitionsInTwoSteps) {
 
   // Always by kernels and staging memory, as where managed memory would migrate page by page.
   valet::BlockStorage managed = valet::kokkos::staged_blocks(position, velocity, id);
+
+  // Tiles of 8 rows of each kind: row s is row s % 8 of tile s / 8.
+  Kokkos::View<double* [8], Kokkos::LayoutRight> charge("charge", capacity / 8);
+  valet::BlockStorage tiles = valet::kokkos::blocks(valet::kokkos::tiled(charge, capacity));
+  EXPECT_EQ(tiles.slots(), capacity);
   EXPECT_EQ(managed.block_bytes(), particles.block_bytes());
   count = valet::migrate(comm, managed, count, std::vector<int>(count, next())).blocks_after;
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(count)), 200);
@@ -106,6 +111,29 @@ TEST(ReferenceInC, PartitionsAttachedArrays) {
   Zoltan_Destroy(&zoltan);
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(now)), 200);
   EXPECT_LT(now * static_cast<std::uint64_t>(size()), 260);
+}
+
+TEST(Reference, TellsWhatIsAttached) {
+  std::uint64_t sent = 0;
+  std::vector<int> id(210), part(210, valet::test::rank());
+  std::iota(id.begin(), id.end(), 0);
+  const std::uint64_t count = valet::test::rank() == 0 ? id.size() : 0;
+  Zoltan_Struct* zz = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zz, "DEBUG_LEVEL", "0");
+  Valet_Set_Param(zz, "LB_METHOD", "CYCLIC");
+
+  // Ids, which graphs need, and parts; the layout that dealing leaves, until the application itself
+  // puts rows elsewhere; what the last call did; other arrays.
+  valet::zoltan::Attached objects(zz, count, valet::ref(id));
+  objects.ids(valet::array_columns(valet::ref(id), 1)).parts(valet::ref(part));
+  if (objects.partition() && objects.layout()) sent = objects.result().report.blocks_sent;
+  objects.forget_layout();
+  objects.storage({valet::field(id, 1, "id")});
+
+  EXPECT_EQ(objects.count(), 210 / static_cast<std::uint64_t>(size()));
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(sent)), 210 - 210 / size());
+  EXPECT_FALSE(objects.layout());
+  Zoltan_Destroy(&zz);
 }
 
 // Rank 0 has all objects, so that the others must make room for theirs.

@@ -47,6 +47,8 @@ TEST(Restart, GoesOnInAnotherLayout) {
   density.assign(static_cast<std::size_t>(got.local_elements(rank())), -1);
   {
     valet::Junction file = valet::Junction::open(MPI_COMM_WORLD, "state.valet");
+    const int writers = file.other_ranks();
+    EXPECT_EQ(writers, size());
     const auto grow = [&](std::uint64_t count) {
       ids.resize(count);
       places.resize(count);
