@@ -10,6 +10,7 @@
 #include "rebalance/dealing.hpp"
 #include "rebalance/infeasible.hpp"
 #include "rebalance/part_ranks.hpp"
+#include "storage/guarded_backend.hpp"
 #include <valet/log.hpp>
 #include <valet/repair.hpp>
 
@@ -445,9 +446,9 @@ RebalanceResult Balancer::migrate(Decision& decision, const RaggedStorage& stora
 
 RebalanceResult Balancer::settle(Decision& decision, const BlockStorage& storage) const {
   const detail::MemoryReserve reserve;
-  if (settings.when_infeasible == WhenInfeasible::refuse ||
-      !mpi::on_some_rank(communicator_, storage.slots() < decision.required_slots,
-                         storage.backend().diagnostic()))
+  if (settings.when_infeasible == WhenInfeasible::refuse) return move(decision, storage);
+  const auto wrong = storage::diagnostic_now(storage.backend());
+  if (!mpi::on_some_rank(communicator_, storage.slots() < decision.required_slots, wrong))
     return move(decision, storage);
   if (settings.when_infeasible == WhenInfeasible::grow)
     return move(decision, grown_storage(communicator_, settings, decision.required_slots, storage));

@@ -19,6 +19,13 @@ template <class Question>
   return question();
 }
 
+/// What is wrong with a storage as it is now, if anything: arrays may have been resized since
+/// somebody looked. Local.
+[[nodiscard]] inline std::optional<Diagnostic> diagnostic_now(StorageBackend& backend) noexcept {
+  backend.refresh();
+  return backend.diagnostic();
+}
+
 /// A storage that may throw, made one that does not: passes everything on until the storage throws,
 /// and from then on moves nothing. So an exchange runs to its end on all ranks, with blocks of any
 /// content, and the error is reported there. Questions are passed on unchanged; those that must not

@@ -285,6 +285,34 @@ TEST(AttachedStorage, EnlargesArraysThatGrow) {
     }
 }
 
+// The same of lists, each of as many values as its number, step after step.
+TEST(AttachedStorage, EnlargesArenasThatGrow) {
+  std::vector<std::uint64_t> lengths, values, number;
+  std::vector<double> x;
+  for (std::uint64_t k = 0; k < (rank() == 0 ? 60U : 0U); ++k) {
+    lengths.push_back(8 * k);
+    values.insert(values.end(), k, k);
+    number.push_back(k);
+    x.push_back(static_cast<double>(k));
+  }
+  ZoltanHandle handle;
+  handle.set("LB_METHOD", "RCB");
+  Attached cells(handle.get(), number.size(),
+                 RaggedStorage({ragged_field(growing(values), growing(lengths))},
+                               {growing(number, 1), growing(x, 1)}));
+  cells.coordinates(array_columns(valet::ref(x), 1));
+  for (int step = 0; step < 3; ++step) {
+    cells.partition();
+    EXPECT_TRUE(all_ranks(cells.count() > 0));
+    EXPECT_EQ(lost_or_doubled(number, cells.count(), 60), 0);
+    std::size_t at = 0;
+    for (std::uint64_t k = 0; k < cells.count(); ++k) {
+      for (std::uint64_t v = 0; v < number[k]; ++v) EXPECT_EQ(values[at++], number[k]);
+      x[k] = static_cast<double>(60 - number[k]) * (step == 0 ? 1 : -1);  // they turn around
+    }
+  }
+}
+
 // In arenas that have no byte too many, by their bytes.
 TEST(AttachedStorage, MovesBlocksOfDifferentSizes) {
   for (const char* const order : {"STABLE", "ANY"}) {

@@ -89,6 +89,19 @@ TEST(WhenInfeasible, RepairsThePartitionToWhatFits) {
   EXPECT_LE(result.after.count, static_cast<double>(few_slots) / each);
 }
 
+/// A storage of references, made while they did not fit together.
+TEST(WhenInfeasible, LooksAgainAtArraysThatWereResized) {
+  CrowdedObjects objects(few_slots);
+  objects.work.resize(each);
+  const BlockStorage storage{field(valet::ref(objects.place)), field(valet::ref(objects.work)),
+                             field(valet::ref(objects.number))};
+  objects.work.resize(few_slots);
+  Rebalancer rebalancer(MPI_COMM_WORLD, options_of(WhenInfeasible::repair));
+  objects.tell(rebalancer);
+  objects.count = rebalancer.rebalance(objects.count, storage).count;
+  EXPECT_TRUE(objects.all_are_there());
+}
+
 TEST(WhenInfeasible, CannotRepairWhatFitsNowhere) {
   CrowdedObjects objects(each);
   Rebalancer rebalancer(MPI_COMM_WORLD, options_of(WhenInfeasible::repair));

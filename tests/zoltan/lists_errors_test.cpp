@@ -33,6 +33,18 @@ TEST(ListErrors, WithoutMistakesThereAreNone) {
   }
 }
 
+TEST(ListErrors, OfAStorageAreThoseThatItHasNow) {
+  std::vector<int> one(4, rank()), other(3, rank());
+  const BlockStorage storage{field(valet::ref(one)), field(valet::ref(other))};
+  other.push_back(rank());
+  PartitionLists lists;
+  lists.exports.count = 0;
+  EXPECT_EQ(zoltan::migrate(MPI_COMM_WORLD, lists, 4, storage).count, 4U);
+  if (is_odd()) one.clear();
+  expect_error(outcome_of([&] { zoltan::migrate(MPI_COMM_WORLD, lists, 0, storage); }),
+               ErrorCode::field_mismatch, {odd_name(), "4 slots"});
+}
+
 TEST(ListErrors, NoneIsNamed) {
   ListObjects objects;
   expect_refused(objects, {}, objects.options(), ErrorCode::invalid_argument,

@@ -147,6 +147,27 @@ void have(Listed& data, std::uint64_t bytes, std::uint64_t blocks) {
   data.storage = {{field}, {valet::field(data.arrays.names)}};
 }
 
+/// A storage of references, made before there was a block.
+TEST(RaggedLists, LookAgainAtArraysThatWereResized) {
+  std::vector<std::uint64_t> values, lengths;
+  const RaggedStorage storage({ragged_field(valet::ref(values), valet::ref(lengths))});
+  const auto all = static_cast<std::size_t>(2 * size());
+  values.assign(all, static_cast<std::uint64_t>(rank()));
+  lengths.assign(all, sizeof(std::uint64_t));
+  OwnList exports;
+  exports.add(ListObjects::number(rank(), 0), 0, 0, 0);
+  PartitionLists lists;
+  lists.exports = exports.list();
+  const ListMigration done = zoltan::migrate(MPI_COMM_WORLD, lists, 2, storage);
+  EXPECT_EQ(done.count, rank() == 0 ? static_cast<std::uint64_t>(size()) + 1 : 1U);
+  std::vector<std::uint64_t> expected{static_cast<std::uint64_t>(rank())};
+  if (rank() == 0)
+    for (std::uint64_t r = 0; r < static_cast<std::uint64_t>(size()); ++r) expected.push_back(r);
+  values.resize(done.count);
+  std::ranges::sort(values);
+  EXPECT_EQ(values, expected);
+}
+
 TEST(RaggedListErrors, WithoutMistakesThereAreNone) {
   Listed data(tidy_case(), false);
   static_cast<void>(data.migrate(data.lists(true, true)));

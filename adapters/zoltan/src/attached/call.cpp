@@ -149,10 +149,7 @@ std::optional<Diagnostic> AttachedCall::check_storage() const {
   return std::visit(
       [](const auto& storage) -> std::optional<Diagnostic> {
         if constexpr (std::is_same_v<std::remove_cvref_t<decltype(storage)>, BlockStorage>)
-          return storage::asked([&] {
-            storage.backend().refresh();
-            return storage.backend().diagnostic();
-          });
+          return storage::diagnostic_now(storage.backend());
         else
           return std::nullopt;  // planning looks at it
       },

@@ -342,6 +342,7 @@ bool has_moved_nothing(ErrorCode code) {
 }
 
 std::uint64_t slots_of(const RaggedStorage& storage) {
+  storage.refresh();
   std::uint64_t slots = std::numeric_limits<std::uint64_t>::max();
   for (const RaggedField& field : storage.fields()) slots = std::min(slots, field.block_capacity);
   for (const Field& column : storage.columns()) slots = std::min(slots, column.slots);
@@ -366,7 +367,7 @@ RaggedStorage joined(const RaggedStorage& storage, const std::vector<Field>& fie
 ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
                       const BlockStorage& storage, const ListOptions& options) {
   const valet::detail::MemoryReserve reserve;
-  const auto wrong = storage::asked([&] { return storage.backend().diagnostic(); });
+  const auto wrong = storage::diagnostic_now(storage.backend());
   return migrate_listed(communicator, lists, occupied, storage.slots(), wrong, storage, options);
 }
 
