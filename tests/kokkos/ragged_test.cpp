@@ -113,6 +113,23 @@ TEST(KokkosRagged, GrowingViewsAreResizedWhereTheyMust) {
   }
 }
 
+/// Rank 0 gives a block of one word to each rank; others have neither a word nor an offset.
+TEST(KokkosRagged, GrowingViewsMayHaveNoOffsetYet) {
+  const std::size_t mine = rank() == 0 ? static_cast<std::size_t>(size()) : 0;
+  Words values("values", mine), offsets("offsets", mine == 0 ? 0 : mine + 1);
+  std::vector<int> to(mine);
+  std::iota(to.begin(), to.end(), 0);
+  for (std::size_t k = 0; k < mine; ++k) {
+    values(k) = k;
+    offsets(k + 1) = 8 * (k + 1);
+  }
+  const RaggedStorage storage({kokkos::ragged_field_by_offsets(growing(values), growing(offsets))});
+  EXPECT_EQ(migrate(MPI_COMM_WORLD, storage, mine, to).blocks_after, 1U);
+  EXPECT_EQ(offsets.extent(0), mine == 0 ? 2 : mine + 1);
+  EXPECT_EQ(offsets(1), 8U);
+  EXPECT_EQ(values(0), static_cast<std::uint64_t>(rank()));
+}
+
 TEST(KokkosRagged, KeepsOffsetsThatCountValues) {
   for (std::uint64_t k = 0; k < 20; ++k) {
     SCOPED_TRACE(seed_note(seed() + k));

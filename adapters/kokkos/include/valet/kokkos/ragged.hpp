@@ -76,9 +76,10 @@ template <class View>
 /// The field make(span of values, span of words), which keeps the Views alive and waits for kernels
 /// that may still write them.
 /// @param values, words  Views, of which copies are kept, or references to them.
+/// @param more_words     Words that are no block's: 1 of offsets, which an empty View lacks.
 template <class Values, class Words, class Make>
 [[nodiscard]] RaggedField ragged_field_of(const Values& values, const Words& words,
-                                          std::string label, Make make) {
+                                          std::size_t more_words, std::string label, Make make) {
   static_assert(are_ragged_views<ViewOf<Values>, ViewOf<Words>>());
   const auto current = [values, words, make] { return make(span_of(values), span_of(words)); };
   RaggedField field = current();
@@ -93,11 +94,11 @@ template <class Values, class Words, class Make>
   if constexpr (is_reference<Values> || is_reference<Words>) field.current = current;
   if constexpr (is_reference<Values> && is_reference<Words>)
     if (values.may_grow() && words.may_grow())
-      field.resize = [values, words, more = field.are_offsets ? 1U : 0U](std::uint64_t new_bytes,
-                                                                         std::uint64_t new_blocks) {
+      field.resize = [values, words, more_words](std::uint64_t new_bytes,
+                                                 std::uint64_t new_blocks) {
         constexpr std::size_t value_bytes = sizeof(typename ViewOf<Values>::value_type);
         resize_rows(values, (new_bytes + value_bytes - 1) / value_bytes);
-        resize_rows(words, new_blocks + more);
+        resize_rows(words, new_blocks + more_words);
       };
   return field;
 }
@@ -124,7 +125,7 @@ template <class Values, class Words, class Make>
 template <class Values, class Lengths>
 [[nodiscard]] RaggedField ragged_field(const Values& values, const Lengths& lengths,
                                        std::string label = {}) {
-  return detail::ragged_field_of(values, lengths, std::move(label), [](auto bytes, auto words) {
+  return detail::ragged_field_of(values, lengths, 0, std::move(label), [](auto bytes, auto words) {
     return valet::ragged_field(bytes, words);
   });
 }
@@ -141,7 +142,7 @@ template <class Values, class Lengths>
 template <class Values, class Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(const Values& values, const Offsets& offsets,
                                                   std::string label = {}) {
-  return detail::ragged_field_of(values, offsets, std::move(label), [](auto bytes, auto words) {
+  return detail::ragged_field_of(values, offsets, 1, std::move(label), [](auto bytes, auto words) {
     return valet::ragged_field_by_offsets(bytes, words);
   });
 }
