@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
+#include "base/sizes.hpp"
 #include <valet/group.hpp>
 
 #include <numeric>
@@ -19,7 +20,8 @@ struct Segments {
       refuse(ErrorCode::invalid_argument, "group() got ", segments.size(), " segments for ",
              occupied.map_size(), occupied.is_masked() ? " slots" : " blocks",
              "; give one for each");
-    std::exclusive_scan(slots.begin(), slots.end(), first.begin(), std::uint64_t{0});
+    std::exclusive_scan(slots.begin(), slots.end(), first.begin(), std::uint64_t{0},
+                        detail::bounded_sum);
     for (std::uint64_t slot = 0; slot < segments.size(); ++slot) {
       if (!holds_block(occupied, slot)) continue;
       if (segments[slot] >= slots.size())

@@ -104,6 +104,8 @@ TEST(Group, SaysWhatIsWrongOnItsRankAlone) {
   expect_words(text_of(3, segments, {2, 1}),
                {"infeasible", "segment 1 has 1 slots for 2 blocks; enlarge it"});
   expect_words(text_of(3, segments, {6, 4}), {"slot_out_of_range"});
+  constexpr std::uint64_t half = std::uint64_t{1} << 63;
+  expect_words(text_of(3, {2, 2, 2}, {half, half, 6}), {"slot_out_of_range"});
   for (std::uint64_t slot = 0; slot < 3; ++slot) EXPECT_TRUE(memory.holds(slot, {0, slot}));
 }
 
