@@ -28,6 +28,8 @@ struct Call {
   MatrixRoom matrix;
   /// Bytes of lists that an object needs while its message is packed; the same on all ranks.
   std::uint64_t message_object_bytes = 0;
+  /// A budget that is enough for this rank where the method moves everything at once.
+  std::uint64_t budget_at_once = 0;
 
   // What has happened, for the report.
   std::uint64_t steps = 0;

@@ -59,6 +59,7 @@ Room make_room(Call& call, const Scratch& scratch, const RoomWish& wish, mpi::Ag
   };
   if (!mine) mine = take(loan.kept_for(node));
   loan.join(agreement, mine ? nullptr : &node);
+  agreement.enough(call.budget_at_once);
   agreement.run(call.channel, mine);
   const bool anew = loan.shares_anew();
   if (anew) loan.return_scratch();

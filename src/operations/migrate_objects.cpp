@@ -8,6 +8,7 @@
 #include "mpi/sparse_exchange.hpp"
 #include "objects/records.hpp"
 #include "objects/steps.hpp"
+#include "pages/page_move.hpp"
 #include "plan/check_options.hpp"
 #include <valet/detail/first_failure.hpp>
 #include <valet/objects.hpp>
@@ -180,12 +181,11 @@ class ObjectMigration final : public objects::StepOwner {
          objects::sum_of(sizes_), leaving_.peers.size(), false, call_.has_phases()});
   }
 
-  [[nodiscard]] std::optional<Diagnostic> check_at_once() const {
-    if (call_.method != Method::direct || total_bytes() <= options_.budget_bytes)
-      return std::nullopt;
-    return diagnose(ErrorCode::budget_too_small, "method direct needs ", total_bytes(),
-                    " bytes for the objects that leave and arrive, the budget is ",
-                    options_.budget_bytes, "; raise it, or take method stream");
+  [[nodiscard]] std::optional<Diagnostic> check_at_once() {
+    if (call_.method != Method::direct) return std::nullopt;
+    call_.budget_at_once = total_bytes();
+    if (call_.budget_at_once <= options_.budget_bytes) return std::nullopt;
+    return pages::too_small_for_direct("the objects that leave and arrive", options_.budget_bytes);
   }
 
   std::optional<Diagnostic> pack(std::uint64_t first, std::uint64_t end,

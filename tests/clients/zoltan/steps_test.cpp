@@ -268,7 +268,7 @@ TEST(StepsDirect, IsOneStepOrRefused) {
   testing::internal::GetCapturedStderr();
   EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL));
   const std::string message = refused.report.message;
-  expect_words(message, {"MIGRATE_MEMORY is 2048; raise it or use STREAM"});
+  expect_words(message, {"MIGRATE_MEMORY is 2048; set it to that or use STREAM"});
   EXPECT_TRUE(all_ranks(refused.arrived.empty() && refused.freed.empty()));
 }
 

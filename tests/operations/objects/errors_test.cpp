@@ -4,6 +4,7 @@
 // whatever call, ends the migration on all ranks without losing another object. What changes on its
 // way is found.
 
+#include "named_budget.hpp"
 #include "object_cells.hpp"
 #include "spoilt_sends.hpp"
 
@@ -66,6 +67,22 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
   stuck.phased.available_bytes = [] { return std::size_t{1}; };
   refused([](auto&, auto&) {}, stuck, ErrorCode::out_of_memory,
           {"no rank can take another object", "PhasedOptions::available_bytes answers 1"});
+}
+
+/// Each rank has a larger object than the one before.
+TEST(ObjectErrors, NameABudgetThatIsEnoughForAllRanks) {
+  if (size() == 1) GTEST_SKIP() << "nothing moves";
+  std::vector<CellMove> moves;
+  for (int r = 0; r < size(); ++r) {
+    const auto number = static_cast<std::uint64_t>(r);
+    moves.push_back({number, 100 * (number + 1), r, (r + 1) % size()});
+  }
+  ObjectCells cells(moves);
+  Options options{.budget_bytes = 100, .method = Method::direct};
+  const Outcome refused = migrated(cells, options);
+  expect_error(refused, ErrorCode::budget_too_small, {"set budget_bytes to that on all ranks"});
+  options.budget_bytes = named_budget(refused.text);
+  EXPECT_EQ(migrated(cells, options).text, "");
 }
 
 TEST(ObjectErrors, SayThatObjectsHaveChangedOnTheirWay) {

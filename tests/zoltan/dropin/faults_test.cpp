@@ -340,8 +340,14 @@ TEST(BadInput, EntriesOfIdsThatDifferBetweenRanks) {
 TEST(BadInput, DirectThatDoesNotFit) {
   Faulty faulty("HOLD");
   Zoltan_Set_Param(faulty.zoltan, "MIGRATE_METHOD", "DIRECT");
+  // Each rank has one more than the one before, so that what is enough for rank 0 is not for all.
+  for (int k = objects_each; k < objects_each + rank(); ++k)
+    faulty.export_to(0, static_cast<ObjectClient::Id>(1000 * rank() + k),
+                     static_cast<ObjectClient::Id>(k));
   expect_refused(faulty, faulty.migrate_quietly(), ZOLTAN_FATAL,
-                 "MIGRATE_METHOD DIRECT packs 3120 bytes at once, but MIGRATE_MEMORY is 1024");
+                 "MIGRATE_METHOD DIRECT packs " +
+                     std::to_string(104 * (objects_each + size() - 1)) +
+                     " bytes at once, but MIGRATE_MEMORY is 1024; set it to that");
 }
 
 TEST(RanksOutside, ReturnAtOnce) {

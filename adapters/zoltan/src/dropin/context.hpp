@@ -102,16 +102,19 @@ inline void agree_on_callbacks(Context& context, const std::optional<Diagnostic>
   agreement.run(context.channel, mine);
 }
 
-/// A method that moves everything at once needs a budget for all it `does`.
-inline std::optional<Diagnostic> check_everything(const Context& context, const char* does,
+/// A method that moves everything at once needs a budget for all it `does`; the error names one
+/// that is enough for all ranks.
+inline std::optional<Diagnostic> check_everything(Context& context, const char* does,
                                                   std::uint64_t bytes) {
   const std::uint64_t budget = context.parameters.options.budget_bytes;
   const bool at_once =
       schedule::traits_of(context.call.method).budget == schedule::BudgetRule::everything;
-  if (!at_once || bytes <= budget) return std::nullopt;
+  if (!at_once) return std::nullopt;
+  context.call.budget_at_once = bytes;
+  if (bytes <= budget) return std::nullopt;
   return diagnose(ErrorCode::budget_too_small, "MIGRATE_METHOD ", name_of(context.call.method), " ",
-                  does, " ", bytes, " bytes at once, but MIGRATE_MEMORY is ", budget,
-                  "; raise it or use STREAM");
+                  does, " ", mpi::enough_mark, " bytes at once, but MIGRATE_MEMORY is ", budget,
+                  "; set it to that or use STREAM");
 }
 
 }  // namespace valet::zoltan
