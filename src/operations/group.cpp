@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
+#include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
 #include <valet/group.hpp>
 
 #include <numeric>
+#include <optional>
+#include <utility>
 
 namespace valet {
 namespace {
@@ -36,6 +39,30 @@ struct Segments {
                " blocks; enlarge it, nothing has moved");
   }
 
+  /// Where each block goes: those that are in place keep their slots, the others fill what these
+  /// leave.
+  [[nodiscard]] std::vector<Address> addresses(const Occupied& occupied,
+                                               std::span<const std::uint32_t> segments) const {
+    std::vector<Address> result(segments.size());
+    std::vector<std::uint64_t> next = first;
+    const auto stays = [&](std::uint64_t slot) {
+      return slot < segments.size() && holds_block(occupied, slot) &&
+             includes(segments[slot], slot);
+    };
+    for (std::uint64_t slot = 0; slot < segments.size(); ++slot) {
+      if (!holds_block(occupied, slot)) continue;
+      std::uint64_t& place = next[segments[slot]];
+      if (stays(slot)) {
+        result[slot].slot = slot;
+        continue;
+      }
+      while (stays(place)) ++place;
+      result[slot].slot = place++;
+    }
+    return result;
+  }
+
+ private:
   [[nodiscard]] static bool holds_block(const Occupied& occupied, std::uint64_t slot) {
     return !occupied.is_masked() || occupied.mask()[slot] != 0;
   }
@@ -43,8 +70,6 @@ struct Segments {
   [[nodiscard]] bool includes(std::uint32_t segment, std::uint64_t slot) const {
     return slot >= first[segment] && slot < first[segment] + count[segment];
   }
-
- private:
   template <class... Parts>
   [[noreturn]] static void refuse(ErrorCode code, const Parts&... parts) {
     throw Error(code, joined(parts...));
@@ -57,26 +82,18 @@ std::vector<std::uint64_t> group(const BlockStorage& storage, const Occupied& oc
                                  std::span<const std::uint32_t> segments,
                                  std::span<const std::uint64_t> segment_slots,
                                  const Options& options) {
-  const Segments result(occupied, segments, segment_slots);
-  // Those that are in place keep their slots, the others fill what these leave.
-  std::vector<Address> addresses(segments.size());
-  std::vector<std::uint64_t> next = result.first;
-  const auto stays = [&](std::uint64_t slot) {
-    return slot < segments.size() && Segments::holds_block(occupied, slot) &&
-           result.includes(segments[slot], slot);
-  };
-  for (std::uint64_t slot = 0; slot < segments.size(); ++slot) {
-    if (!Segments::holds_block(occupied, slot)) continue;
-    std::uint64_t& place = next[segments[slot]];
-    if (stays(slot)) {
-      addresses[slot].slot = slot;
-      continue;
-    }
-    while (stays(place)) ++place;
-    addresses[slot].slot = place++;
-  }
+  const detail::MemoryReserve reserve;
+  std::optional<Segments> result;
+  std::vector<Address> addresses;
+  const auto failed = detail::unless_out_of_memory(
+      [&] {
+        result.emplace(occupied, segments, segment_slots);
+        addresses = result->addresses(occupied, segments);
+      },
+      "no memory for 16 bytes per block; nothing has moved");
+  if (failed) throw Error(failed->code, failed->text);
   migrate(MPI_COMM_SELF, storage, occupied, addresses, options);
-  return result.count;
+  return std::move(result->count);
 }
 
 }  // namespace valet

@@ -247,6 +247,34 @@ TEST(RefusedAllocation, EndsAResizeOnAllRanks) {
   }
 }
 
+/// Local: the others take no part.
+TEST(RefusedAllocation, EndsAGroupOnItsRank) {
+  std::vector<std::uint64_t> ids(1'000), start(1'000), grouped;
+  std::iota(start.begin(), start.end(), 0U);
+  std::vector<std::uint32_t> segments;
+  for (std::uint32_t k = 0; k < 1'000; ++k) segments.push_back(k % 2);
+  const BlockStorage storage{field(ids)};
+  for (const Refusal refusal : {Refusal::once, Refusal::for_good}) {
+    bool refused = rank() == 0;
+    for (long long n = 1; refused && !HasFailure(); ++n) {
+      ids = start;
+      grouped.clear();
+      refuse_allocation(n, refusal);
+      const Outcome outcome = outcome_of([&] {
+        grouped = group(storage, 1'000, segments, std::array<std::uint64_t, 2>{500, 500});
+      });
+      refused = end_refusal();
+      SCOPED_TRACE("allocation " + std::to_string(n) + ": " + outcome.text);
+      const bool success = outcome.code == ErrorCode::success;
+      EXPECT_TRUE(success || outcome.code == ErrorCode::out_of_memory);
+      EXPECT_EQ(success, grouped == std::vector<std::uint64_t>(2, 500));
+      const bool is_grouped =
+          std::is_partitioned(ids.begin(), ids.end(), [](std::uint64_t id) { return id % 2 == 0; });
+      EXPECT_TRUE(success ? is_grouped : ids == start);
+    }
+  }
+}
+
 /// Both arrays grow on rank 0, or none of them.
 TEST(RefusedAllocation, EndsGrowthOnAllRanks) {
   constexpr std::uint64_t count = 5'000;
