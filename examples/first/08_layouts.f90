@@ -13,9 +13,9 @@ program layouts
   use valet
   implicit none
   integer, parameter :: rows = 18, columns = 16
-  ! DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD; Valet looks neither at the context nor at LLD.
-  integer(c_int), parameter :: small(9) = [1, 0, rows, columns, 2, 3, 0, 0, 1]
-  integer(c_int), parameter :: large(9) = [1, 0, rows, columns, 5, 4, 0, 0, 1]
+  ! DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD; Valet does not look at the context.
+  integer(c_int), parameter :: small(9) = [1, 0, rows, columns, 2, 3, 0, 0, 10]
+  integer(c_int), parameter :: large(9) = [1, 0, rows, columns, 5, 4, 0, 0, 10]
   type(Valet_Layout_lists), target :: small_lists, large_lists
   type(Valet_Layout) :: before, after
   integer(c_int64_t) :: old(2) = 0, new(2) = 0  ! local rows and columns

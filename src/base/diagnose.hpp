@@ -4,16 +4,22 @@
 #include <valet/error.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace valet {
 namespace detail {
 
 inline void append(std::string& text, std::string_view part) { text.append(part); }
+/// A number that was negative before it became unsigned, somewhere in the application, is named.
 template <std::integral Number>
 void append(std::string& text, Number number) {
   text.append(std::to_string(number));
+  if constexpr (std::is_same_v<Number, std::uint64_t>)
+    if (const auto given = static_cast<std::int64_t>(number); given < 0)
+      text.append(" (negative: ").append(std::to_string(given)).append(")");
 }
 
 }  // namespace detail

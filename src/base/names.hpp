@@ -53,7 +53,7 @@ inline std::string upper_case(std::string text) {
 }
 
 /// What is wrong with an option whose value the table does not have.
-/// @param option  Such as "Options::order".
+/// @param option  Such as "option order".
 template <class Value, std::size_t values>
 std::optional<Diagnostic> unknown_choice(const std::array<Named<Value>, values>& table,
                                          const char* option, Value value) {

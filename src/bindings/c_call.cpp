@@ -8,7 +8,9 @@
 
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace valet::c {
 namespace {
@@ -31,6 +33,8 @@ thread_local std::string last_message;
 /// The last one that was not about a null pointer: why there is no plan, for example.
 thread_local std::string last_cause;
 constexpr std::string_view null_pointer = " is a null pointer";
+/// What Valet_Callback_failed() was told.
+thread_local std::optional<std::string> failure_of_callback;
 
 std::function<std::size_t()> to_available_bytes(const Valet_Phased_options& options) {
   if (options.available_bytes == nullptr) return {};
@@ -124,7 +128,9 @@ std::function<void(const Progress&)> to_progress(Valet_Progress_fn* function, vo
   return [=](const Progress& now) {
     const Valet_Progress progress{now.blocks_done, now.blocks_total, now.bytes_done,
                                   now.bytes_total, now.elapsed_seconds};
+    failure_of_callback.reset();
     function(&progress, data);
+    if (failure_of_callback) throw std::runtime_error(*std::exchange(failure_of_callback, {}));
   };
 }
 
@@ -151,6 +157,8 @@ Options to_options(const Valet_Options& options) {
   require_choice("heuristic", options.phased.heuristic, VALET_HEURISTIC_CONTINUOUS);
   require_choice("scheduler", options.phased.scheduler, VALET_SCHEDULER_CENTRALIZED);
   require_choice("edge_order", options.cyclic.edge_order, VALET_EDGE_ORDER_ROTATED);
+  require_number(options.budget_bytes, "the budget (budget_bytes)");
+  require_number(options.message_bytes, "message_bytes");
   Options result;
   for_each_number(result, options, [](auto& value, const auto& in_c) { convert(in_c, value); });
   result.phased.available_bytes = to_available_bytes(options.phased);
@@ -170,8 +178,7 @@ ChosenOptions to_chosen_options(const Valet_Options* options) {
 
 void agree_on_options(mpi::Agreement& agreement, const ChosenOptions& chosen) {
   plan::agree_on_options(agreement, chosen.options);
-  agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>},
-                  chosen.alltoall_method);
+  agreement.equal({"option alltoall_method", mpi::name_of<AlltoallMethod>}, chosen.alltoall_method);
 }
 
 Report to_report(const Valet_Report& report) {
@@ -202,3 +209,11 @@ void write_report(const Report& done, Valet_Report* report) {
 }
 
 }  // namespace valet::c
+
+extern "C" {
+
+/// For languages whose callbacks cannot throw in C++: what the progress callback that calls this is
+/// taken to throw. @param why  Copied. Local.
+VALET_EXPORT void Valet_Callback_failed(const char* why) { valet::c::failure_of_callback = why; }
+
+}  // extern "C"

@@ -36,6 +36,7 @@
 struct Valet_Storage {
   std::vector<valet::Field> fields;
   std::optional<valet::BlockStorage> custom;  ///< in place of fields
+  std::optional<valet::Diagnostic> refused;
   std::function<valet::BlockStorage(std::uint64_t slots)> grow;
 };
 
@@ -104,9 +105,29 @@ inline void require_place(Valet_Execution** execution) {
                   "give the address of a Valet_Execution*");
 }
 
+/// What is wrong with a number that was negative before C or Fortran made it unsigned. Local.
+/// @param name  What the caller calls it, in parts.
+template <class... Name>
+std::optional<Diagnostic> negative(std::uint64_t number, const Name&... name) {
+  const auto given = static_cast<std::int64_t>(number);
+  if (given >= 0) return std::nullopt;
+  return invalid(name..., " is ", given, "; give 0 or more");
+}
+/// @throws Error invalid_argument for such a number. Local.
+template <class... Name>
+void require_number(std::uint64_t number, const Name&... name) {
+  if (const auto wrong = negative(number, name...)) throw Error(wrong->code, wrong->text);
+}
+/// Has all ranks refuse a storage with such a number when it is used. Local.
+template <class Handle, class... Name>
+void refuse_negative(Handle& storage, std::uint64_t number, const Name&... name) {
+  if (!storage.refused) storage.refused = negative(number, name...);
+}
+
 /// The destinations of `count` blocks. @throws Error invalid_argument where there are none. Local.
 template <class Destination>
 std::span<Destination> to_map(Destination* map, std::uint64_t count) {
+  require_number(count, "count");
   if (count > 0) require_pointer(map, "the map", "give a destination for each block");
   return {map, static_cast<std::size_t>(count)};
 }
@@ -159,8 +180,10 @@ inline RaggedStorage refused_ragged_storage(Diagnostic why) {
 /// A null pointer is a storage without fields, which all ranks refuse together. Local.
 inline BlockStorage to_storage(const Valet_Storage* storage) {
   if (storage == nullptr) return BlockStorage(std::span<const Field>());
-  const BlockStorage result =
-      storage->custom ? *storage->custom : BlockStorage(std::span<const Field>(storage->fields));
+  const BlockStorage result = storage->refused ? refused_storage(*storage->refused)
+                              : storage->custom
+                                  ? *storage->custom
+                                  : BlockStorage(std::span<const Field>(storage->fields));
   return storage->grow ? result.growing(storage->grow) : result;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/names.hpp"
 #include "bindings/c_call.hpp"
 #include <valet/detail/host_fields.hpp>
 #include <valet/valet.h>
@@ -30,6 +31,13 @@ void require_places(const Valet_Storage* storage, Valet_Plan** plan) {
   require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
 }
 
+/// @throws Error invalid_argument for a block that goes to a slot with a negative number. Local.
+void require_slots(std::span<const valet::Address> map, const std::uint8_t* mask) {
+  for (std::size_t k = 0; k < map.size(); ++k)
+    if (mask == nullptr || mask[k] != 0)
+      require_number(map[k].slot, "the slot that the block in slot ", k, " goes to");
+}
+
 /// Plans a map by `make`, valet::plan_to_ranks() or valet::plan_to_slots().
 template <class Destination, class MakePlan>
 int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t count,
@@ -38,7 +46,8 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
   return guarded([&] {
     const auto [blocks, chosen] = agreed(communicator, options, [&](int, const ChosenOptions& is) {
       require_places(storage, plan);
-      static_cast<void>(to_map(map, count));
+      const std::span destinations = to_map(map, count);
+      if constexpr (std::is_same_v<Destination, valet::Address>) require_slots(destinations, mask);
       return std::pair(to_storage(storage), is.options);
     });
     *plan = new Valet_Plan{
@@ -112,6 +121,8 @@ valet::BlockStorage custom_storage(std::uint64_t slots, std::size_t block_bytes,
                                    const Valet_Custom_functions* functions, void* data) {
   try {
     require_pointer(functions, "the functions", "give a Valet_Custom_functions");
+    require_number(slots, "slots");
+    require_number(block_bytes, "block_bytes");
     Valet_Custom_functions defaults{};
     return valet::custom_storage(
         slots, block_bytes,
@@ -159,6 +170,9 @@ int Valet_Storage_add_array(Valet_Storage* storage, void* data, uint64_t slots,
     field.dimension_count = static_cast<std::size_t>(dimensions);
     for (std::size_t d = 0; d < field.dimension_count; ++d)
       field.dimensions[d] = {extents[d], stride_bytes[d]};
+    const std::string name = valet::detail::named("field", field.label, storage->fields.size());
+    refuse_negative(*storage, slots, "slots of ", name);
+    refuse_negative(*storage, element_bytes, "the bytes of an element of ", name);
     storage->fields.push_back(std::move(field));
   });
 }
@@ -167,7 +181,7 @@ int Valet_Storage_refuse(Valet_Storage* storage, const char* why) {
   return guarded([&] {
     require_pointer(storage, "the storage", make_storage);
     require_pointer(why, "the text", "say what is wrong");
-    storage->custom = refused_storage({valet::ErrorCode::invalid_argument, why});
+    storage->refused = valet::Diagnostic{valet::ErrorCode::invalid_argument, why};
   });
 }
 
@@ -215,7 +229,10 @@ int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uin
 int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask, int* ranks,
                  uint64_t slots, uint64_t* changed, uint64_t* changed_in_all) {
   return guarded([&] {
-    const std::span<int> map = agreed(communicator, [&](int) { return to_map(ranks, count); });
+    const std::span<int> map = agreed(communicator, [&](int) {
+      require_number(slots, "slots");
+      return to_map(ranks, count);
+    });
     const valet::RepairResult result =
         valet::repair(communicator, to_occupied(count, mask), map, slots);
     if (changed != nullptr) *changed = result.changed;
@@ -236,6 +253,7 @@ int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage, ui
     const Arguments call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
       require_places(storage, plan);
       require_pointer(to, "the layout after", "give a Valet_Object_layout");
+      require_number(count, "count");
       std::optional<valet::ObjectLayout> before;
       if (from != nullptr) before = to_object_layout(*from);
       return Arguments{to_storage(storage), before, to_object_layout(*to), chosen.options};
@@ -272,6 +290,8 @@ int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_
     const auto chosen = agreed(communicator, options, [&](int size, const ChosenOptions& given) {
       require_report(report);
       require_pointer(send_counts, "send_counts", "give an entry for each rank");
+      require_number(buffer_bytes, "buffer_bytes");
+      require_number(element_bytes, "element_bytes");
       ranks = static_cast<std::size_t>(size);
       auto wishes = to_alltoall_options(given);
       wishes.any_order = any_order != 0;

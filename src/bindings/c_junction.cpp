@@ -44,6 +44,7 @@ std::string to_label(const char* label) { return label == nullptr ? "" : label; 
 
 /// A file takes blocks without ranks.
 junction::BlockChoice to_ranks(const int* ranks, uint64_t count, const char* label) {
+  require_number(count, "count");
   junction::BlockChoice choice{.label = to_label(label)};
   if (ranks != nullptr) choice.ranks = to_map(ranks, count);
   return choice;
@@ -51,7 +52,10 @@ junction::BlockChoice to_ranks(const int* ranks, uint64_t count, const char* lab
 
 junction::BlockChoice in_range(const Valet_Block_range* range, const char* label) {
   junction::BlockChoice choice{.label = to_label(label)};
-  if (range != nullptr) choice.range = {range->first, range->count};
+  if (range == nullptr) return choice;
+  require_number(range->first, "the first block of the range (first)");
+  require_number(range->count, "the number of blocks of the range (count)");
+  choice.range = {range->first, range->count};
   return choice;
 }
 
@@ -100,6 +104,7 @@ int begin_array(Valet_Junction* handle, junction::Direction direction, const Val
                 const Valet_Layout* layout, std::size_t element_bytes, const char* label,
                 Valet_Junction_transfer** transfer) {
   return begin(handle, transfer, [&] {
+    require_number(element_bytes, "element_bytes");
     junction::Description mine{direction, junction::Content::array, element_bytes, to_label(label),
                                to_layout(layout)};
     const valet::TargetArray part = to_array(array, *layout);
@@ -131,6 +136,7 @@ valet::JunctionOptions to_junction_options(const Valet_Junction_options* given) 
   valet::JunctionOptions options;
   if (given == nullptr) return options;
   const auto whole = complete("Valet_Junction_options", *given, default_junction_options());
+  require_number(whole.budget_bytes, "the budget (budget_bytes)");
   for_each_number(options, whole, [](auto& value, const auto& in_c) {
     value = static_cast<std::remove_reference_t<decltype(value)>>(in_c);
   });
@@ -248,6 +254,7 @@ int Valet_Junction_put_numbered(Valet_Junction* junction, const Valet_Storage* s
                                 uint64_t count, const Valet_Object_layout* layout,
                                 const char* label, Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
+    require_number(count, "count");
     return junction::put_blocks(to_storage(storage), count, by_layout(layout, label));
   });
 }

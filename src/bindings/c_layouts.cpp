@@ -29,10 +29,11 @@ template <class Value>
 valet::layout::PerDimension<Value> to_values(const Value* values, int dimensions) {
   if (values == nullptr) return {};
   return valet::layout::PerDimension<Value>(
-      std::span(values, dimensions < 0 ? 0 : static_cast<std::size_t>(dimensions)));
+      std::span(values, static_cast<std::size_t>(dimensions)));
 }
 
 valet::GridLayout to_grid(const Valet_Layout& layout) {
+  require_number(static_cast<std::uint64_t>(layout.dimensions), "dimensions of a layout");
   const valet::BlockCyclic cyclic(
       to_values(layout.extents, layout.dimensions),
       to_values(layout.block_sizes, layout.dimensions), to_values(layout.grid, layout.dimensions),
@@ -50,6 +51,7 @@ void require_layouts(const Valet_Layout* one, const Valet_Layout* other) {
 template <class Pointer>
 valet::LocalArray<Pointer> to_array(const Valet_Array* array, int dimensions) {
   if (array == nullptr) return {};
+  require_number(array->bytes, "the bytes of its array");
   return {.data = array->data,
           .bytes = array->bytes,
           .order = to_order(array->order),
@@ -65,9 +67,11 @@ struct LayoutCall {
 };
 
 LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
-                          const Valet_Array* source, const Valet_Array* target,
-                          const valet::Options& chosen, const Valet_Report* report) {
+                          std::size_t element_bytes, const Valet_Array* source,
+                          const Valet_Array* target, const valet::Options& chosen,
+                          const Valet_Report* report) {
   require_report(report);
+  require_number(element_bytes, "element_bytes");
   require_layouts(from, to);
   auto options = to_element_options<valet::LayoutOptions>(chosen);
   options.method = chosen.method;
@@ -87,7 +91,10 @@ valet::TargetArray valet::c::to_array(const Valet_Array* array, const Valet_Layo
 }
 
 valet::ObjectLayout valet::c::to_object_layout(const Valet_Object_layout& layout) {
-  if (layout.tiling == nullptr) return {layout.block_size, layout.ranks};
+  if (layout.tiling == nullptr) {
+    require_number(layout.block_size, "the block_size of a Valet_Object_layout");
+    return {layout.block_size, layout.ranks};
+  }
   if (layout.tiling->ranks != nullptr)
     throw Error(ErrorCode::invalid_argument,
                 "the tiling of a Valet_Object_layout has a list of ranks; give NULL: rank r of the "
@@ -135,7 +142,7 @@ int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from, const Va
                        const Valet_Options* options, Valet_Report* report) {
   return guarded([&] {
     const LayoutCall call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
-      return to_layout_call(from, to, source, target, chosen.options, report);
+      return to_layout_call(from, to, element_bytes, source, target, chosen.options, report);
     });
     write_report(valet::redistribute(communicator, call.from, call.to, element_bytes, call.source,
                                      call.target, call.options),
@@ -149,7 +156,7 @@ int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,
                                 Valet_Report* report) {
   return guarded([&] {
     const LayoutCall call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
-      return to_layout_call(from, to, nullptr, array, chosen.options, report);
+      return to_layout_call(from, to, element_bytes, nullptr, array, chosen.options, report);
     });
     write_report(valet::redistribute_in_place(communicator, call.from, call.to, element_bytes,
                                               call.target, call.options),

@@ -41,6 +41,7 @@ int Valet_Node_alloc(MPI_Comm communicator, size_t bytes, void** memory) {
   return guarded([&] {
     agreed(communicator, [&](int) {
       require_pointer(memory, "the place for the memory", "give the address of a void*");
+      require_number(bytes, "bytes");
       return memory;
     });
     const valet::detail::NodeBytes made(communicator, bytes, 1);
@@ -52,7 +53,10 @@ int Valet_Node_alloc(MPI_Comm communicator, size_t bytes, void** memory) {
 }
 
 int Valet_Node_resize(void* memory, size_t bytes) {
-  return guarded([&] { with_entry(memory, [&](auto entry) { entry->second.resize(bytes, 1); }); });
+  return guarded([&] {
+    require_number(bytes, "bytes");
+    with_entry(memory, [&](auto entry) { entry->second.resize(bytes, 1); });
+  });
 }
 
 int Valet_Node_free(void* memory) {

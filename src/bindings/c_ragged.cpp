@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/names.hpp"
 #include "bindings/c_call.hpp"
 #include <valet/ragged_storage.hpp>
 #include <valet/valet.h>
@@ -7,6 +8,7 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <string>
 
 struct Valet_Ragged_plan {
   valet::RaggedPlan plan;
@@ -28,6 +30,11 @@ int add_field(Valet_Ragged_storage* storage, void* data, std::uint64_t capacity_
                                .alignment_bytes = alignment_bytes,
                                .are_offsets = are_offsets});
     if (label != nullptr) storage->fields.back().label = label;
+    const std::string name = valet::detail::named("ragged field", storage->fields.back().label,
+                                                  storage->fields.size() - 1);
+    refuse_negative(*storage, capacity_bytes, "capacity_bytes of ", name);
+    refuse_negative(*storage, block_capacity, "block_capacity of ", name);
+    refuse_negative(*storage, alignment_bytes, "alignment_bytes of ", name);
   });
 }
 
@@ -83,6 +90,10 @@ int Valet_Ragged_storage_add_column(Valet_Ragged_storage* storage, void* data, u
     storage->columns.push_back(valet::strided_field(data, rows, row_bytes,
                                                     static_cast<std::ptrdiff_t>(row_bytes),
                                                     label == nullptr ? "" : label));
+    const std::string name =
+        valet::detail::named("column", storage->columns.back().label, storage->columns.size() - 1);
+    refuse_negative(*storage, rows, "rows of ", name);
+    refuse_negative(*storage, row_bytes, "row_bytes of ", name);
   });
 }
 

@@ -23,6 +23,7 @@ int resize(MPI_Comm communicator, const Handle* storage, uint64_t* count, int ac
     using Call = ResizeCall<decltype(to_storage(storage))>;
     const Call call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
       require_pointer(count, "the number of blocks", "give the address of a uint64_t");
+      require_number(*count, "count");
       require_report(report);
       if (balance != VALET_BALANCE_COUNT && balance != VALET_BALANCE_NUMBERING)
         throw valet::Error(valet::ErrorCode::invalid_argument,

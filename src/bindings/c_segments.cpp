@@ -24,6 +24,7 @@ int Valet_Storage_in_tiles(Valet_Storage* storage, uint64_t slots_per_tile,
                            ptrdiff_t tile_stride_bytes) {
   return guarded([&] {
     valet::Field& field = last_field(storage);
+    refuse_negative(*storage, slots_per_tile, "slots_per_tile");
     field = valet::in_tiles(std::move(field), slots_per_tile, tile_stride_bytes);
   });
 }
@@ -32,8 +33,11 @@ int Valet_Storage_in_segments(Valet_Storage* storage, size_t segments, void* con
                               const uint64_t* slots) {
   return guarded([&] {
     valet::Field& field = last_field(storage);
+    require_number(segments, "segments");
     if (segments > 0) require_pointer(starts, "the starts", "give one for each array");
     if (segments > 0) require_pointer(slots, "the slots", "give the rows of each array");
+    for (std::size_t k = 0; k < segments; ++k)
+      refuse_negative(*storage, slots[k], "slots of array ", k);
     field = valet::in_segments(field, {starts, segments}, {slots, segments});
   });
 }
@@ -51,11 +55,15 @@ int Valet_Group(const Valet_Storage* storage, uint64_t count, const uint8_t* mas
                 const Valet_Options* options, uint64_t* blocks) {
   return guarded([&] {
     const auto [fields, chosen] = agreed(MPI_COMM_SELF, options, [&](int, const ChosenOptions& is) {
+      require_number(count, "count");
+      require_number(segment_count, "segment_count");
       if (count > 0) require_pointer(segments, "the segments", "give that of each block");
       if (segment_count > 0) {
         require_pointer(segment_slots, "the slots", "give those of each segment");
         require_pointer(blocks, "the number of blocks", "give one uint64_t for each segment");
       }
+      for (std::size_t k = 0; k < segment_count; ++k)
+        require_number(segment_slots[k], "slots of segment ", k);
       return std::pair(to_storage(storage), is.options);
     });
     std::ranges::copy(valet::group(fields, to_occupied(count, mask), {segments, count},

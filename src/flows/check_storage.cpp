@@ -27,7 +27,7 @@ std::optional<Diagnostic> flows::check_storage(const plan::State& state,
     return diagnose(ErrorCode::infeasible, "it would hold ", flows.blocks_after,
                     " blocks, but has ", slots, " slots (required_slots = ", flows.blocks_after,
                     "); grow its fields to that many slots and give the storage that is made of "
-                    "them then, give growing() arrays, or partition again with the count as a "
+                    "them then, give a storage that grows, or partition again with the count as a "
                     "constraint");
   return invalid("the storage has ", slots, " slots, the plan was made for ", flows.slots,
                  "; give storage that is not smaller");

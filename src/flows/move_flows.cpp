@@ -340,9 +340,8 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
                                      std::span<std::byte> lent, bool binds, bool& connects) {
   if (auto diagnostic = flows::check_storage(state, backend)) return diagnostic;
   detail::FirstFailure failure;
-  if (!failure.attempt(
-          "waiting for the application's work on the blocks (StorageBackend::synchronize)",
-          [&] { backend.synchronize(); }))
+  if (!failure.attempt("waiting for the application's work on the blocks (synchronize)",
+                       [&] { backend.synchronize(); }))
     return failure.diagnostic(nothing_has_moved);
   try {
     // What is left to allocate beside memory that is lent is small, and pages have been sorted.
@@ -363,7 +362,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
                     state.options.budget_bytes,
                     " bytes and the plan's own arrays; lower budget_bytes");
   } catch (...) {
-    failure.keep("making the workspace (StorageBackend::allocate_scratch)");
+    failure.keep("making the workspace (allocate_scratch)");
     return failure.diagnostic(nothing_has_moved);
   }
   return std::nullopt;
@@ -401,7 +400,7 @@ auto without_surprise(Step&& step) {
 void require_idle(const plan::State& state) {
   if (state.executor && state.executor->is_running())
     throw Error(ErrorCode::invalid_argument,
-                "an execution of this plan is under way; end it by wait() first");
+                "an execution of this plan is under way; wait for it first");
 }
 
 /// Looks at the storage, and agrees that all ranks can move its blocks. Collective.
@@ -456,10 +455,9 @@ void flows::bind(plan::State& state, const BlockStorage& storage) {
 void flows::begin(plan::State& state) {
   require_idle(state);
   if (!state.bound)
-    throw Error(
-        ErrorCode::invalid_argument,
-        "this plan is not bound to a storage; call bind(), after each execution with another "
-        "storage, too, or give the storage");
+    throw Error(ErrorCode::invalid_argument,
+                "this plan is not bound to a storage; bind it, after each execution with another "
+                "storage, too, or give the storage");
   plan::Executor& executor = *state.executor;
   if (!executor.begins_alone()) mpi::barrier(state.channel);
   if (engine::Pulls* const pulls = executor.pulls()) pulls->meet();

@@ -155,7 +155,7 @@ class PackCheck {
     });
     const SlotIndex slot = wrong != slots.end() ? *wrong : slots.back();
     return invalid("packing the block in slot ", slot, " writes past its ", block_bytes_,
-                   " bytes (CustomFunctions::pack or StorageBackend::gather); write no more, or "
+                   " bytes (pack or gather); write no more, or "
                    "make the storage with the bytes that a packed block has; nothing has moved");
   }
   /// Sets the bits of bytes in which two packed blocks differ.

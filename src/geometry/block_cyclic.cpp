@@ -17,7 +17,7 @@ namespace {
 
 template <class... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
-  throw Error(ErrorCode::invalid_argument, invalid("BlockCyclic: ", parts...).text);
+  throw Error(ErrorCode::invalid_argument, invalid("block-cyclic layout: ", parts...).text);
 }
 
 std::string in_dimension(int number) { return " in dimension " + std::to_string(number); }

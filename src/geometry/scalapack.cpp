@@ -2,6 +2,7 @@
 #include "base/diagnose.hpp"
 #include <valet/scalapack.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace valet::layout {
@@ -16,10 +17,14 @@ template <class... Parts>
   throw Error(ErrorCode::invalid_argument, invalid("ScaLAPACK descriptor: ", parts...).text);
 }
 
-void check_leading_dimension(int leading_dimension) {
-  if (leading_dimension < 1)
-    refuse_descriptor("leading dimension LLD = ", leading_dimension,
-                      " must be at least 1, and at least the rank's local rows");
+/// Which process it is for is not known here. The one that gets blocks last has the fewest rows.
+void check_leading_dimension(int leading_dimension, const Dimension& rows) {
+  const std::int64_t fewest =
+      rows.local_extent((rows.first_rank() + rows.ranks() - 1) % rows.ranks());
+  const std::int64_t least = std::max<std::int64_t>(fewest, 1);
+  if (leading_dimension < least)
+    refuse_descriptor("leading dimension LLD = ", leading_dimension, " must be at least ", least,
+                      ", and at least the rank's local rows (NUMROC)");
 }
 
 int as_integer(std::int64_t value, const char* what) {
@@ -39,19 +44,20 @@ BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int g
         "DTYPE = ", descriptor[dtype],
         " is not 1, a dense block-cyclic array; band descriptors (501, 502) are not layouts of "
         "a whole array");
-  check_leading_dimension(descriptor[lld]);
-  return {{descriptor[m], descriptor[n]},
-          {descriptor[mb], descriptor[nb]},
-          {grid_rows, grid_columns},
-          rank_order,
-          {descriptor[rsrc], descriptor[csrc]}};
+  BlockCyclic layout{{descriptor[m], descriptor[n]},
+                     {descriptor[mb], descriptor[nb]},
+                     {grid_rows, grid_columns},
+                     rank_order,
+                     {descriptor[rsrc], descriptor[csrc]}};
+  check_leading_dimension(descriptor[lld], layout.dimension(0));
+  return layout;
 }
 
 ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int leading_dimension) {
   if (layout.dimensions() != 2)
     refuse_descriptor("it describes two dimensions, the layout has ", layout.dimensions());
   if (layout.is_cut()) refuse_descriptor("it describes equal blocks, but the layout is cut");
-  check_leading_dimension(leading_dimension);
+  check_leading_dimension(leading_dimension, layout.dimension(0));
   const Dimension& rows = layout.dimension(0);
   const Dimension& columns = layout.dimension(1);
   ScalapackDescriptor descriptor{};

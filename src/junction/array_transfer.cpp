@@ -32,7 +32,7 @@ std::optional<Diagnostic> check_ranks(const GridLayout& layout, const mpi::RankR
   if (wrong == layout.ranks.end()) return std::nullopt;
   return diagnose(ErrorCode::rank_out_of_range, "the grid names rank ", *wrong, " as its number ",
                   wrong - layout.ranks.begin(), ", but this side of the junction has ranks 0 to ",
-                  side.count - 1, "; ranks count from 0: fix GridLayout::ranks");
+                  side.count - 1, "; ranks count from 0: fix the ranks of the layout");
 }
 
 class ArrayTransfer final : public Transfer {

@@ -44,7 +44,8 @@ std::optional<Diagnostic> check_map(const BlockChoice& choice, Direction directi
       std::ranges::find_if(ranks, [&](int rank) { return rank < 0 || rank >= other.count; });
   if (wrong == ranks.end()) return std::nullopt;
   return diagnose(ErrorCode::rank_out_of_range, "block ", wrong - ranks.begin(), " is put to rank ",
-                  *wrong, ", but the other side of the junction has ranks 0 to ", other.count - 1);
+                  *wrong, ", but the other side of the junction has ranks 0 to ", other.count - 1,
+                  "; ranks count from 0: fix them, nothing has moved");
 }
 
 /// The same for a file.

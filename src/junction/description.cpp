@@ -126,7 +126,7 @@ std::optional<Diagnostic> contradiction(const Description& one, const Descriptio
   const Description& got = one_puts ? other : one;
   if (put.content != got.content)
     return invalid("one side of the junction puts ", text_of(put.content), ", the other gets ",
-                   text_of(got.content), "; call get() for what is put");
+                   text_of(got.content), "; get what is put");
   if (put.label != got.label)
     return invalid("one side of the junction puts ", put.name(), ", the other gets ", got.name(),
                    "; get arrays in the order in which they are put");

@@ -111,7 +111,7 @@ Junction::~Junction() {
 
 junction::Transport& Junction::link() const {
   if (link_) return *link_;
-  throw Error(ErrorCode::invalid_argument, "this junction is closed; connect() another one");
+  throw Error(ErrorCode::invalid_argument, "this junction is closed; make another one");
 }
 
 int Junction::ranks() const { return link().ranks(); }

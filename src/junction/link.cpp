@@ -40,13 +40,13 @@ Link::Link(MPI_Comm intercommunicator, bool is_ours, const JunctionOptions& chos
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator());
   const double seconds = options.timeout_seconds;
   mpi::Agreement agreement;
-  agreement.equal({"JunctionOptions::timeout_seconds, in milliseconds"},
+  agreement.equal({"option timeout_seconds, in milliseconds"},
                   std::isfinite(seconds) ? std::llround(seconds * 1000) : -1);
-  agreement.equal({"JunctionOptions::verify", mpi::yes_or_no}, options.verify);
-  agreement.equal({"JunctionOptions::share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"option verify", mpi::yes_or_no}, options.verify);
+  agreement.equal({"option share_memory", mpi::yes_or_no}, options.share_memory);
   agreement.run(channel, wrong || (seconds >= 0 && std::isfinite(seconds))
                              ? wrong
-                             : invalid("JunctionOptions::timeout_seconds is no time; give seconds, "
+                             : invalid("option timeout_seconds is no time; give seconds, "
                                        "or 0 to wait for ever"));
   mpi::limit_waiting(communicator(), seconds);
 }

@@ -23,7 +23,7 @@ namespace valet::mpi {
 
 /// A value that must be the same on all ranks, for the error where it is not.
 struct Named {
-  const char* name;  ///< such as "Options::order"
+  const char* name;  ///< such as "option order"
   /// Writes a value; null where it says nothing to a reader.
   std::string (*text)(std::int64_t value) = [](std::int64_t value) {
     return std::to_string(value);

@@ -239,7 +239,7 @@ CacheHandle checked_cache_of(MPI_Comm user) {
   if (is_intercommunicator(user))
     throw Error(ErrorCode::invalid_communicator,
                 "an intercommunicator has two groups, and a map names ranks of one; merge it with "
-                "MPI_Intercomm_merge first, or put and get over a valet::Junction");
+                "MPI_Intercomm_merge first, or put and get over a junction");
   return cache_of(user);
 }
 

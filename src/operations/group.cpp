@@ -2,6 +2,7 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
+#include "storage/guarded_backend.hpp"
 #include <valet/group.hpp>
 
 #include <numeric>
@@ -29,8 +30,8 @@ struct Segments {
       if (!holds_block(occupied, slot)) continue;
       if (segments[slot] >= slots.size())
         refuse(ErrorCode::invalid_argument, "the block in slot ", slot, " belongs to segment ",
-               segments[slot], ", but there are ", slots.size(),
-               ", from 0 on; give one of these, nothing has moved");
+               std::int64_t{static_cast<std::int32_t>(segments[slot])}, ", but there are ",
+               slots.size(), ", from 0 on; give one of these, nothing has moved");
       ++count[segments[slot]];
     }
     for (std::size_t k = 0; k < slots.size(); ++k)
@@ -82,6 +83,12 @@ std::vector<std::uint64_t> group(const BlockStorage& storage, const Occupied& oc
                                  std::span<const std::uint32_t> segments,
                                  std::span<const std::uint64_t> segment_slots,
                                  const Options& options) {
+  const auto wrong = storage::asked([&] { return storage.backend().diagnostic(); });
+  if (wrong) throw Error(wrong->code, wrong->text);
+  if (occupied.map_size() > storage.slots())
+    throw Error(ErrorCode::invalid_argument,
+                joined(occupied.map_size(), " blocks do not fit the ", storage.slots(),
+                       " slots of the storage; give the number of blocks that it holds"));
   const detail::MemoryReserve reserve;
   std::optional<Segments> result;
   std::vector<Address> addresses;

@@ -47,7 +47,7 @@ class ObjectMigration final : public objects::StepOwner {
         call_(frame, options_),
         leaving_(frame.ledger),
         sources_(frame.ledger) {
-    frame.callbacks.protect(options_.phased.available_bytes, "PhasedOptions::available_bytes",
+    frame.callbacks.protect(options_.phased.available_bytes, "callback available_bytes",
                             std::numeric_limits<std::size_t>::max());
     if (options.method != Method::automatic) call_.method = options.method;
     call_.message_object_bytes = object_bytes;
@@ -88,7 +88,7 @@ class ObjectMigration final : public objects::StepOwner {
   std::optional<Diagnostic> look_at_input(std::uint64_t count) {
     if (auto wrong = plan::check_options(options_)) return wrong;
     if (!functions_.size || !functions_.pack || !functions_.unpack)
-      return invalid("ObjectFunctions needs size, pack and unpack; only left may be empty");
+      return invalid("objects need the functions size, pack and unpack; only left may be empty");
     if (ranks_.size() != count)
       return invalid(ranks_.size(), " ranks for ", count, " objects; give one for each");
     if (count > most_objects)
@@ -202,7 +202,7 @@ class ObjectMigration final : public objects::StepOwner {
     return std::nullopt;
   }
 
-  [[nodiscard]] const char* asks() const override { return "PhasedOptions::available_bytes"; }
+  [[nodiscard]] const char* asks() const override { return "callback available_bytes"; }
   std::optional<Diagnostic> find_room(std::uint64_t& bytes) override {
     bytes = no_limit;
     if (options_.method == Method::phased && options_.phased.available_bytes)
@@ -296,7 +296,7 @@ class ObjectMigration final : public objects::StepOwner {
 Report migrate_objects(MPI_Comm communicator, std::uint64_t count, std::span<const int> ranks,
                        const ObjectFunctions& functions, const Options& options) {
   const detail::MemoryReserve reserve;
-  call::Frame frame(mpi::Channel::open_for_planning(communicator), options, "Options::progress");
+  call::Frame frame(mpi::Channel::open_for_planning(communicator), options, "callback progress");
   return frame.run([&] { return ObjectMigration(frame, ranks, functions, options).run(count); });
 }
 

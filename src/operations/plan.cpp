@@ -31,7 +31,7 @@ Plan make_plan(MPI_Comm communicator, const BlockStorage& storage, const Options
                PlanMap&& plan_map, const Map&... map) {
   const detail::MemoryReserve reserve;
   auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator), options,
-                                             "Options::progress");
+                                             "callback progress");
   auto state = std::make_unique<plan::State>(std::move(frame), options);
   state->memory.keep_scratch_up_to(most_kept_bytes);
   const double start = mpi::now();
@@ -198,7 +198,7 @@ Report Execution::wait() {
   const std::unique_ptr<plan::Ongoing> ongoing = std::move(ongoing_);
   if (!ongoing)
     throw Error(ErrorCode::invalid_argument,
-                "this execution was waited for already, or moved from; start() another one");
+                "this execution was waited for already, or moved from; start another one");
   const detail::MemoryReserve reserve;
   return ongoing->wait();
 }

@@ -124,7 +124,7 @@ class Resizing {
     agreement.equal({"active_before"}, before);
     agreement.equal({"active_after"}, after_);
     agreement.equal(
-        {"ResizeOptions::balance",
+        {"balance",
          [](std::int64_t value) { return std::string(value == 0 ? "count" : "numbering"); }},
         options.balance);
     agreement.equal({"whether there are weights", mpi::yes_or_no,
@@ -143,7 +143,8 @@ class Resizing {
                        ", the ranks of the communicator");
     if (part.wrong) return part.wrong;
     if (part.count > part.slots)
-      return invalid("count is ", part.count, ", but the storage has ", part.slots, " slots");
+      return invalid("count is ", part.count, ", but the storage has ", part.slots,
+                     " slots; give the number of blocks that it holds");
     if (part.count > 0 && channel_.rank() >= before)
       return invalid("it has ", part.count, " blocks, but only the first ", before,
                      " ranks are active; give a larger active_before");
@@ -238,8 +239,8 @@ ResizeResult resize(MPI_Comm communicator, const BlockStorage& storage, std::uin
   std::optional<plan::ReleasedSlots> released;
   if (resizing.leaves() && options.released) {
     plan::State& state = plan::Access::state_of(plan);
-    released.emplace(plan::ReleasedSlots{options.released, state.frame->callbacks.watch(),
-                                         "ResizeOptions::released"});
+    released.emplace(
+        plan::ReleasedSlots{options.released, state.frame->callbacks.watch(), "callback released"});
     state.released = &*released;
   }
   return resizing.result(execute(plan, storage));
@@ -251,7 +252,7 @@ ResizeResult resize(MPI_Comm communicator, const RaggedStorage& storage, std::ui
   OwnPart part = part_of(storage, count);
   if (options.released)
     part.wrong = invalid(
-        "ResizeOptions::released is not called for blocks of different sizes; leave it out, and "
+        "callback released is not called for blocks of different sizes; leave it out, and "
         "free the arena when the call has returned");
   Resizing resizing(communicator, part, active_before, active_after, options);
   return resizing.result(

@@ -25,14 +25,14 @@ std::optional<Diagnostic> check_options(const Options& options) {
   if (options.stream.window < 1 || options.stream.window > 64)
     return invalid("a window of ", options.stream.window, " messages; choose one from 1 to 64");
   if (!options.trace.empty() && options.trace == options.transfers)
-    return invalid("Options::trace and transfers are both '", options.trace,
+    return invalid("options trace and transfers are both '", options.trace,
                    "', where one would replace the other; give each a file of its own");
   if (auto unknown = schedule::check_choices(options)) return unknown;
   return check_phases(options);
 }
 
 std::optional<Diagnostic> check_options(const LayoutOptions& options) {
-  return schedule::check_method("LayoutOptions::method", options.method);
+  return schedule::check_method("option method", options.method);
 }
 
 std::optional<Diagnostic> check_options(const AlltoallOptions& options) {
@@ -43,33 +43,33 @@ std::optional<Diagnostic> check_options(const AlltoallOptions& options) {
 }
 
 void agree_on_options(mpi::Agreement& agreement, const Options& options) {
-  agreement.equal({"Options::method", mpi::name_of<Method>}, options.method);
-  agreement.equal({"Options::order", mpi::name_of<Order>}, options.order);
-  agreement.equal({"Options::negative_rank", mpi::name_of<NegativeRank>}, options.negative_rank);
-  agreement.equal({"Options::verify", mpi::yes_or_no}, options.verify);
-  agreement.equal({"Options::share_memory", mpi::yes_or_no}, options.share_memory);
-  agreement.equal({"Options::phased.heuristic", mpi::name_of<Heuristic>}, options.phased.heuristic);
-  agreement.equal({"Options::phased.scheduler", mpi::name_of<Scheduler>}, options.phased.scheduler);
-  agreement.equal({"Options::phased.parking"}, options.phased.parking);
-  agreement.equal({"Options::phased.seed"}, options.phased.seed);
-  agreement.equal({"Options::phased.available_bytes", mpi::is_given},
+  agreement.equal({"option method", mpi::name_of<Method>}, options.method);
+  agreement.equal({"option order", mpi::name_of<Order>}, options.order);
+  agreement.equal({"option negative_rank", mpi::name_of<NegativeRank>}, options.negative_rank);
+  agreement.equal({"option verify", mpi::yes_or_no}, options.verify);
+  agreement.equal({"option share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"option phased.heuristic", mpi::name_of<Heuristic>}, options.phased.heuristic);
+  agreement.equal({"option phased.scheduler", mpi::name_of<Scheduler>}, options.phased.scheduler);
+  agreement.equal({"option phased.parking"}, options.phased.parking);
+  agreement.equal({"option phased.seed"}, options.phased.seed);
+  agreement.equal({"option phased.available_bytes", mpi::is_given},
                   bool(options.phased.available_bytes));
-  agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
-  agreement.equal({"Options::transfers", mpi::is_given}, !options.transfers.empty());
+  agreement.equal({"option trace", mpi::is_given}, !options.trace.empty());
+  agreement.equal({"option transfers", mpi::is_given}, !options.transfers.empty());
 }
 
 void agree_on_options(mpi::Agreement& agreement, const LayoutOptions& options) {
-  agreement.equal({"LayoutOptions::method", mpi::name_of<Method>}, options.method);
-  agreement.equal({"LayoutOptions::verify", mpi::yes_or_no}, options.verify);
-  agreement.equal({"LayoutOptions::share_memory", mpi::yes_or_no}, options.share_memory);
-  agreement.equal({"LayoutOptions::trace", mpi::is_given}, !options.trace.empty());
+  agreement.equal({"option method", mpi::name_of<Method>}, options.method);
+  agreement.equal({"option verify", mpi::yes_or_no}, options.verify);
+  agreement.equal({"option share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"option trace", mpi::is_given}, !options.trace.empty());
 }
 
 void agree_on_options(mpi::Agreement& agreement, const AlltoallOptions& options) {
-  agreement.equal({"AlltoallOptions::any_order", mpi::yes_or_no}, options.any_order);
-  agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>}, options.method);
-  agreement.equal({"AlltoallOptions::share_memory", mpi::yes_or_no}, options.share_memory);
-  agreement.equal({"AlltoallOptions::trace", mpi::is_given}, !options.trace.empty());
+  agreement.equal({"option any_order", mpi::yes_or_no}, options.any_order);
+  agreement.equal({"option method", mpi::name_of<AlltoallMethod>}, options.method);
+  agreement.equal({"option share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"option trace", mpi::is_given}, !options.trace.empty());
 }
 
 }  // namespace valet::plan

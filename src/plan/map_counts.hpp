@@ -175,7 +175,7 @@ constexpr int dropped_rank = -1;
   return diagnose(ErrorCode::rank_out_of_range, block, number, " is sent to rank ", rank,
                   ", but the communicator has ranks 0 to ", rank_count - 1,
                   rank == dropped_rank && may_drop
-                      ? "; fix the map, or drop such blocks by Options::negative_rank, nothing has "
+                      ? "; fix the map, or drop such blocks by option negative_rank, nothing has "
                         "moved"
                       : "; ranks count from 0: fix the map, nothing has moved");
 }

@@ -60,7 +60,7 @@ struct State {
         options(chosen),
         flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
-    frame->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes",
+    frame->callbacks.protect(options.phased.available_bytes, "callback available_bytes",
                              std::numeric_limits<std::size_t>::max());
     flows.eager_bytes = mpi::eager_bytes(channel);
   }

@@ -68,21 +68,19 @@ std::optional<Diagnostic> schedule::check_method(const char* option, Method meth
 }
 
 std::optional<Diagnostic> schedule::check_choices(const Options& options) {
-  if (auto unknown = check_method("Options::method", options.method)) return unknown;
-  if (auto unknown = detail::unknown_choice(orders, "Options::order", options.order))
-    return unknown;
+  if (auto unknown = check_method("option method", options.method)) return unknown;
+  if (auto unknown = detail::unknown_choice(orders, "option order", options.order)) return unknown;
   if (auto unknown =
-          detail::unknown_choice(negative_ranks, "Options::negative_rank", options.negative_rank))
+          detail::unknown_choice(negative_ranks, "option negative_rank", options.negative_rank))
     return unknown;
   const PhasedOptions& phased_options = options.phased;
   if (auto unknown =
-          detail::unknown_choice(heuristics, "PhasedOptions::heuristic", phased_options.heuristic))
+          detail::unknown_choice(heuristics, "option phased.heuristic", phased_options.heuristic))
     return unknown;
   if (auto unknown =
-          detail::unknown_choice(schedulers, "PhasedOptions::scheduler", phased_options.scheduler))
+          detail::unknown_choice(schedulers, "option phased.scheduler", phased_options.scheduler))
     return unknown;
-  return detail::unknown_choice(edge_orders, "CyclicOptions::edge_order",
-                                options.cyclic.edge_order);
+  return detail::unknown_choice(edge_orders, "option cyclic.edge_order", options.cyclic.edge_order);
 }
 
 std::span<const Heuristic> all_heuristics() noexcept {

@@ -99,7 +99,7 @@ class CustomBackend final : public StorageBackend {
       return diagnose(ErrorCode::out_of_memory, "no memory for ", bytes,
                       " bytes of slots to be listed");
     } catch (...) {
-      failure.keep("allocating a list of slots (CustomFunctions::allocate_scratch)");
+      failure.keep("allocating a list of slots (allocate_scratch)");
     }
     return failure.diagnostic("nothing has moved; fix it and make the storage again");
   }

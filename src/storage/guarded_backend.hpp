@@ -56,37 +56,32 @@ class GuardedBackend final : public StorageBackend {
   void end_stage() noexcept override { backend_.end_stage(); }
 
   void gather(SlotList from, std::byte* packed) override {
-    attempt("packing blocks (StorageBackend::gather)", [&] { backend_.gather(from, packed); });
+    attempt("packing blocks (gather)", [&] { backend_.gather(from, packed); });
   }
   void scatter(const std::byte* packed, SlotList to) override {
-    attempt("unpacking blocks (StorageBackend::scatter)", [&] { backend_.scatter(packed, to); });
+    attempt("unpacking blocks (scatter)", [&] { backend_.scatter(packed, to); });
   }
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
-    attempt("copying blocks (StorageBackend::copy)", [&] { backend_.copy(from, to, scratch); });
+    attempt("copying blocks (copy)", [&] { backend_.copy(from, to, scratch); });
   }
 
   void start_gather(SlotList from, std::byte* packed) override {
-    attempt("packing blocks (StorageBackend::gather)",
-            [&] { backend_.start_gather(from, packed); });
+    attempt("packing blocks (gather)", [&] { backend_.start_gather(from, packed); });
   }
   void start_scatter(const std::byte* packed, SlotList to) override {
-    attempt("unpacking blocks (StorageBackend::scatter)",
-            [&] { backend_.start_scatter(packed, to); });
+    attempt("unpacking blocks (scatter)", [&] { backend_.start_scatter(packed, to); });
   }
   void finish(std::span<const std::byte> packed) override {
-    attempt("waiting for blocks to be moved (StorageBackend::finish)",
-            [&] { backend_.finish(packed); });
+    attempt("waiting for blocks to be moved (finish)", [&] { backend_.finish(packed); });
   }
   void finish_all() override {
-    attempt("waiting for blocks to be moved (StorageBackend::finish)",
-            [&] { backend_.finish_all(); });
+    attempt("waiting for blocks to be moved (finish)", [&] { backend_.finish_all(); });
   }
 
   [[nodiscard]] bool hashes_blocks() const noexcept override { return backend_.hashes_blocks(); }
   std::uint64_t hash_sum(SlotList slots, std::span<const std::uint64_t> seeds) override {
     std::uint64_t sum = 0;
-    attempt("hashing blocks (StorageBackend::hash_sum)",
-            [&] { sum = backend_.hash_sum(slots, seeds); });
+    attempt("hashing blocks (hash_sum)", [&] { sum = backend_.hash_sum(slots, seeds); });
     return sum;
   }
 
@@ -105,8 +100,7 @@ class GuardedBackend final : public StorageBackend {
   /// Appends nothing where the storage fails: the message is then shorter than its receiver allows.
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
     const std::size_t before = list.size();
-    if (!attempt("finding a block in memory (StorageBackend::pieces)",
-                 [&] { backend_.pieces(slot, list); }))
+    if (!attempt("finding a block in memory (pieces)", [&] { backend_.pieces(slot, list); }))
       list.resize(before);
   }
 

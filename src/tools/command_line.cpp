@@ -26,9 +26,24 @@ std::string check_number(const std::string& text) {
       std::is_unsigned_v<Value> && text.starts_with("-");  // CLI11 takes -1 as 2^64-1
   if (!wraps && CLI::detail::lexical_cast(text, value)) return {};
   const char* const kind = std::is_floating_point_v<Value> ? "number"
-                           : std::is_unsigned_v<Value>     ? "non-negative integer"
+                           : std::is_unsigned_v<Value>     ? "non-negative integer such as 4096"
                                                            : "integer";
   return "'" + text + "' is no " + kind;
+}
+
+std::string check_bytes(const std::string& text) {
+  try {
+    static_cast<void>(parse_bytes(text));
+    return {};
+  } catch (const Error& error) {
+    return std::string(error.message());
+  }
+}
+
+/// Whether texts are numbers of bytes: their default is one.
+bool is_size(const std::string& text) { return check_bytes(text).empty(); }
+bool is_size(const std::vector<std::string>& texts) {
+  return !texts.empty() && is_size(texts.front());
 }
 
 template <class Value>
@@ -49,6 +64,8 @@ void declare(CLI::App& app, const Command& command) {
             if constexpr (!std::is_same_v<Value, std::string>) added.delimiter(',');
             using Element = typename ElementOf<Value>::type;
             if constexpr (std::is_arithmetic_v<Element>) added.check(check_number<Element>);
+            if constexpr (std::is_same_v<Element, std::string>)
+              if (is_size(*variable)) added.check(check_bytes);
             if (option.check) added.check(option.check);
           }
         },

@@ -265,6 +265,110 @@ static void check_fields(int odd) {
   storage = whole;
 }
 
+/* Counts, sizes and slots that were negative before they became unsigned. */
+static void check_negative_numbers(int odd) {
+  const int is_odd = rank == odd;
+  const uint64_t count = is_odd ? (uint64_t)-1 : slots;
+  const Valet_Object_layout single = {.block_size = 1}, negative = {.block_size = (uint64_t)-3};
+  const double weights[slots] = {0};
+  uint64_t resized = count;
+  void* memory = NULL;
+  Valet_Plan* plan = NULL;
+  fill();
+  expect_refusal("Valet_Plan_to_ranks",
+                 Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, count, NULL, ranks, NULL, &plan), odd,
+                 "count is -1; give 0 or more");
+  expect_refusal("Valet_Plan_to_slots",
+                 Valet_Plan_to_slots(MPI_COMM_WORLD, storage, count, NULL, addresses, NULL, &plan),
+                 odd, "count is -1;");
+  expect_refusal("Valet_Plan_to_layout",
+                 Valet_Plan_to_layout(MPI_COMM_WORLD, storage, count, NULL, &single, NULL, &plan),
+                 odd, "count is -1;");
+  expect_refusal("Valet_Plan_to_layout",
+                 Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL,
+                                      is_odd ? &negative : &single, NULL, &plan),
+                 odd, "the block_size of a Valet_Object_layout is -3;");
+  expect_refusal("Valet_Repair",
+                 Valet_Repair(MPI_COMM_WORLD, count, NULL, ranks, slots, NULL, NULL), odd,
+                 "count is -1;");
+  expect_refusal("Valet_Repair",
+                 Valet_Repair(MPI_COMM_WORLD, slots, NULL, ranks, count, NULL, NULL), odd,
+                 "slots is -1;");
+  expect_refusal("Valet_Resize",
+                 Valet_Resize(MPI_COMM_WORLD, storage, &resized, size, size, VALET_BALANCE_COUNT,
+                              weights, NULL, NULL, NULL, NULL),
+                 odd, "count is -1;");
+  expect_refusal("Valet_Node_alloc",
+                 Valet_Node_alloc(MPI_COMM_WORLD, is_odd ? (size_t)-8 : 8, &memory), odd,
+                 "bytes is -8;");
+  expect_refusal("Valet_Node_resize", Valet_Node_resize(NULL, (size_t)-8), -1, "bytes is -8;");
+  expect_refusal("Valet_Alltoallv_in_place",
+                 Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, is_odd ? (size_t)-4 : 48, counts,
+                                          NULL, sizeof values[0], 0, NULL, NULL),
+                 odd, "buffer_bytes is -4;");
+  expect_refusal("Valet_Alltoallv_in_place",
+                 Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, counts, NULL,
+                                          is_odd ? (size_t)-4 : 4, 0, NULL, NULL),
+                 odd, "element_bytes is -4;");
+  if (is_odd) addresses[2].slot = (uint64_t)-5;
+  expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd,
+                 "the slot that the block in slot 2 goes to is -5;");
+  for (int c = 0; c < all_calls; ++c) {
+    fill();
+    if (is_odd) options.budget_bytes = (size_t)-4096;
+    expect_refusal(calls[c].name, calls[c].call(), odd, "the budget (budget_bytes) is -4096;");
+    fill();
+    if (is_odd) options.message_bytes = (size_t)-1;
+    expect_refusal(calls[c].name, calls[c].call(), odd, "message_bytes is -1;");
+  }
+}
+
+/* The same where a storage is described: it is refused when it is used. */
+static void check_negative_storages(int odd) {
+  Valet_Storage* const whole = storage;
+  const uint64_t count = rank == odd ? (uint64_t)-1 : slots;
+  void* const starts[] = {values, values + 2};
+  const uint64_t rows[] = {2, rank == odd ? (uint64_t)-2 : slots - 2};
+  const ptrdiff_t row = sizeof values[0];
+  const char* const texts[] = {"slots of field 'values' is -1; give 0 or more",
+                               "the bytes of an element of field 0 is -4;", "slots_per_tile is -1;",
+                               "slots of array 1 is -2;"};
+  for (int wrong = 0; wrong < 4; ++wrong) {
+    fill();
+    storage = Valet_Storage_create();
+    Valet_Storage_add_field(storage, values, wrong == 0 ? count : slots,
+                            wrong == 1 && rank == odd ? (size_t)-4 : sizeof values[0], row,
+                            wrong == 1 ? NULL : "values");
+    if (wrong == 2) Valet_Storage_in_tiles(storage, count, slots * row);
+    if (wrong == 3) Valet_Storage_in_segments(storage, 2, starts, rows);
+    expect_refusal("Valet_Plan_to_ranks", plan_to_ranks(), odd, texts[wrong]);
+    Valet_Storage_free(storage);
+  }
+  storage = whole;
+  expect_refusal("Valet_Storage_in_segments",
+                 Valet_Storage_in_segments(storage, (size_t)-2, starts, rows), -1,
+                 "segments is -2;");
+}
+
+/* Of one rank alone, which no other waits for. */
+static void check_group(void) {
+  uint32_t segments[slots] = {0};
+  const uint64_t room[] = {slots}, none[] = {(uint64_t)-1};
+  uint64_t blocks = 0;
+  fill();
+  expect_refusal("Valet_Group",
+                 Valet_Group(storage, (uint64_t)-1, NULL, segments, 1, room, NULL, &blocks), 0,
+                 "count is -1;");
+  expect_refusal("Valet_Group",
+                 Valet_Group(storage, slots, NULL, segments, (size_t)-1, room, NULL, &blocks), 0,
+                 "segment_count is -1;");
+  expect_refusal("Valet_Group", Valet_Group(storage, slots, NULL, segments, 1, none, NULL, &blocks),
+                 0, "slots of segment 0 is -1;");
+  segments[3] = (uint32_t)-1;
+  expect_refusal("Valet_Group", Valet_Group(storage, slots, NULL, segments, 1, room, NULL, &blocks),
+                 -1, "the block in slot 3 belongs to segment -1, but there are 1");
+}
+
 static void check_null_junctions(void) {
   const char* const text = "the junction is a null pointer";
   const struct {
@@ -343,6 +447,9 @@ int main(int argc, char** argv) {
   check_null_pointers(0);
   check_fields(size - 1);
   check_fields(0);
+  check_negative_numbers(size - 1);
+  check_negative_storages(size - 1);
+  check_group();
   check_null_handles();
 
   Valet_Storage_free(storage);

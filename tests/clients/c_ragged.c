@@ -273,9 +273,13 @@ static void check_errors(int odd) {
   if (is_odd) arrays.ranks[3] = size;
   expect_no_plan(&call, VALET_RANK_OUT_OF_RANGE, odd, "block 3 is sent to rank");
   if (is_odd) arrays.ranks[3] = destination_of(rank, 3);
+  uint64_t negative = is_odd ? (uint64_t)-1 : count;
+  call.count = &negative;
+  expect_no_plan(&call, VALET_INVALID_ARGUMENT, odd, "count is -1; give 0 or more");
+  call = right;
   if (is_odd) arrays.lengths[2] = UINT64_MAX;
   expect_no_plan(&call, VALET_INVALID_ARGUMENT, odd,
-                 "block 2 of 18446744073709551615 bytes would start");
+                 "block 2 of 18446744073709551615 (negative: -1) bytes would start");
   if (is_odd) arrays.lengths[2] = length_of(before.names[2]);
   if (is_odd) arrays.offsets[1] += 4;
   expect_no_plan(&call, VALET_INVALID_ARGUMENT, odd, "no multiple of its alignment of 8 bytes");

@@ -375,8 +375,8 @@ contains
     if (rank == 0) single_rows(1) = 0
     call require(Valet_Redistribute_in_place(MPI_COMM_WORLD, by_columns, by_rows, 4_c_size_t, to) &
       == VALET_INVALID_ARGUMENT, 'a block size of zero is refused on all ranks')
-    call require(index(Valet_Error_message(), 'rank 0: BlockCyclic: block size 0 in dimension 0') &
-      > 0, 'the text about a block size')
+    call require(index(Valet_Error_message(), 'rank 0: block-cyclic layout: block size 0 in dim') > 0, &
+      'the text about a block size')
   end subroutine
 
   subroutine check_errors()
@@ -390,6 +390,9 @@ contains
       == VALET_INVALID_ARGUMENT, 'a negative count is refused')
     call require(index(Valet_Error_message(), 'send_counts[0] is -3') > 0, 'the text of the error')
     call require(all(numbers == rank), 'the data after an error')
+    call require(Valet_Repair(MPI_COMM_WORLD, merge(-2_c_int64_t, 1_c_int64_t, rank == ranks - 1), &
+      c_null_ptr, numbers, 1_c_int64_t) == VALET_INVALID_ARGUMENT, 'a negative number of blocks')
+    call require(index(Valet_Error_message(), 'count is -2; give 0 or more') > 0, 'the text about it')
   end subroutine
 
   subroutine check_configuration()

@@ -218,7 +218,7 @@ contains
     call require(Valet_Ragged_migrate(MPI_COMM_WORLD, storage, count, destinations) &
       == VALET_INVALID_ARGUMENT, 'a length that cannot be')
     call require(index(Valet_Error_message(), trim(culprit)) > 0 .and. &
-      index(Valet_Error_message(), 'block 2 of 18446744073709551615 bytes') > 0, &
+      index(Valet_Error_message(), 'block 2 of 18446744073709551615 (negative: -1)') > 0, &
       'the text about a length')
     call require(count == count_of(rank), 'the number of blocks after an error')
     if (rank == ranks - 1) lengths(3) = 8*values_of(names(3))

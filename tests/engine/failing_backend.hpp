@@ -25,7 +25,7 @@ inline constexpr std::array calls_while_moving{Call::gather, Call::scatter, Call
 inline std::string name_of(Call call) {
   constexpr std::array names{"gather", "scatter",  "copy",        "pieces",
                              "finish", "hash_sum", "synchronize", "allocate_scratch"};
-  return std::string("(StorageBackend::") + names[static_cast<std::size_t>(call)] + ") failed: ";
+  return std::string("(") + names[static_cast<std::size_t>(call)] + ") failed: ";
 }
 
 enum class Throws { text, bad_alloc, number };

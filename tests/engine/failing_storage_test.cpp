@@ -271,7 +271,7 @@ TEST_P(ThrowingCallbacks, ForProgressIsReportedWhenAllBlocksHaveMoved) {
       tried.filled.fill();
       const Outcome outcome = tried.run();
       expect_failure(tried, outcome, size() - 1,
-                     "Options::progress failed: ", "the terminal is gone");
+                     "callback progress failed: ", "the terminal is gone");
       expect_words(outcome.text, {"every block is where it belongs"});
       EXPECT_TRUE(all_ranks(rank() != size() - 1 || calls == execution)) << calls;
     }
@@ -311,7 +311,7 @@ TEST(ThrowingCallback, ForAvailableBytesLeavesAllFreeMemory) {
     EXPECT_EQ(size(), 1) << "there are phases where blocks leave";
     return;
   }
-  expect_failure(tried, outcome, 0, "PhasedOptions::available_bytes failed: ", "no idea");
+  expect_failure(tried, outcome, 0, "callback available_bytes failed: ", "no idea");
   expect_words(outcome.text, {"every block is where it belongs"});
 }
 

@@ -489,23 +489,23 @@ TEST(PhasedErrors, RanksThatDisagreeOnHowPhasesAreMade) {
   const bool odd = is_odd();
   Options options = phased(odd ? Heuristic::random : Heuristic::first_fit, 1);
   expect_refused(options, ErrorCode::invalid_argument,
-                 {"Options::phased.heuristic differs: first_fit on ", ", random" + last, remedy});
+                 {"option phased.heuristic differs: first_fit on ", ", random" + last, remedy});
   options = phased(Heuristic::random, odd ? 1 : 0);
   expect_refused(options, ErrorCode::invalid_argument,
-                 {"Options::phased.parking differs: 0 on ", ", 1" + last, remedy});
+                 {"option phased.parking differs: 0 on ", ", 1" + last, remedy});
   options = phased(Heuristic::random, 0, odd ? 1 : 2);
   expect_refused(options, ErrorCode::invalid_argument,
-                 {"Options::phased.seed differs: 1" + last, ", 2 on ", remedy});
+                 {"option phased.seed differs: 1" + last, ", 2 on ", remedy});
   options = phased(Heuristic::random, 0);
   if (odd) options.phased.scheduler = Scheduler::centralized;
   expect_refused(
       options, ErrorCode::invalid_argument,
-      {"Options::phased.scheduler differs: distributed on ", ", centralized" + last, remedy});
+      {"option phased.scheduler differs: distributed on ", ", centralized" + last, remedy});
   options = phased(Heuristic::random, 0);
   if (odd) options.phased.available_bytes = [] { return std::size_t{1} << 20; };
   expect_refused(
       options, ErrorCode::invalid_argument,
-      {"Options::phased.available_bytes differs: not given on ", ", given" + last, remedy});
+      {"option phased.available_bytes differs: not given on ", ", given" + last, remedy});
 }
 
 }  // namespace

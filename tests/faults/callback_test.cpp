@@ -89,8 +89,7 @@ Operation migration(const Options& options, Callback callback) {
   const GlobalMap map = ring_map(size(), blocks + 20, blocks, 1);
   const auto filled = std::make_shared<FilledMap>(map, rank(), Shape::structure);
   const auto plan = std::make_shared<Plan>(filled->plan(MPI_COMM_WORLD, Form::to_slots, options));
-  return {.name = callback == Callback::progress ? "Options::progress"
-                                                 : "PhasedOptions::available_bytes",
+  return {.name = callback == Callback::progress ? "callback progress" : "callback available_bytes",
           .consequence = in_place,
           .prepare = [=] { filled->fill(); },
           .call = [=] { execute(*plan, filled->storage()); },
@@ -102,8 +101,7 @@ Operation migration_in_c(const Options& options, Callback callback, Throwing& th
   constexpr std::size_t blocks = 300;
   const auto numbers = std::make_shared<std::vector<int>>(blocks + 20);
   const Valet_Options chosen = in_c(options, callback, throwing);
-  return {.name = callback == Callback::progress ? "Options::progress"
-                                                 : "PhasedOptions::available_bytes",
+  return {.name = callback == Callback::progress ? "callback progress" : "callback available_bytes",
           .consequence = in_place,
           .prepare =
               [=] {
@@ -188,8 +186,7 @@ Operation ragged(Method method, Callback callback, Throwing& throwing) {
   const auto data = std::make_shared<Data>();
   Options options = options_of(method, callback, throwing);
   options.budget_bytes = method == Method::direct ? 4 << 20 : 20'000;
-  return {.name = callback == Callback::progress ? "Options::progress"
-                                                 : "PhasedOptions::available_bytes",
+  return {.name = callback == Callback::progress ? "callback progress" : "callback available_bytes",
           .consequence = in_place,
           .prepare =
               [=] {
@@ -231,7 +228,7 @@ Operation alltoall(AlltoallMethod method, bool calls_c, Throwing& throwing) {
   chosen.progress = tell;
   chosen.progress_data = &throwing;
   const auto number = [](int from, int to) { return from * size() + to; };
-  return {.name = "AlltoallOptions::progress",
+  return {.name = "callback progress",
           .consequence = in_place,
           .prepare =
               [=] {
@@ -276,7 +273,7 @@ Operation redistribution(bool moves_in_place, Method method, Throwing& throwing)
   const GridLayout from{BlockCyclic({all}, {each}, {size()})};
   const GridLayout to{BlockCyclic({all}, {1}, {size()})};
   constexpr std::size_t bytes = each * sizeof(std::int64_t);
-  return {.name = "LayoutOptions::progress",
+  return {.name = "callback progress",
           .consequence = in_place,
           .prepare = [=] { std::iota(source->begin(), source->end(), each * rank()); },
           .call =

@@ -70,7 +70,7 @@ TEST(ThrowingProgress, OfARebalancerIsReportedWithAllBlocksInPlace) {
   options.migration.verify = true;
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   rebalancer.coordinates(zoltan::array_columns(all.place.data(), all.place.size(), 1));
-  const Operation operation{.name = "Options::progress",
+  const Operation operation{.name = "callback progress",
                             .consequence = "every block is where it belongs",
                             .prepare = [&] { all.fill(); },
                             .call = [&] { rebalancer.rebalance(objects, all.storage()); },

@@ -32,7 +32,9 @@ TEST(Scalapack, RefusesBadDescriptorsAndSaysWhy) {
     expect_words(outcome.text, {text});
   };
   refused({501, 0, 100, 60, 8, 5, 0, 0, 56}, 2, 3, "DTYPE = 501 is not 1");
-  refused({1, 0, 100, 60, 8, 5, 0, 0, 0}, 2, 3, "LLD = 0 must be at least 1");
+  refused({1, 0, 100, 60, 8, 5, 0, 0, 0}, 2, 3, "LLD = 0 must be at least 48, and at least the");
+  refused({1, 0, 100, 60, 8, 5, 1, 0, 47}, 2, 3, "LLD = 47 must be at least 48");
+  refused({1, 0, 3, 60, 8, 5, 1, 0, 0}, 2, 3, "LLD = 0 must be at least 1");
   refused({1, 0, 100, 60, 0, 5, 0, 0, 56}, 2, 3, "block size 0 in dimension 0");
   refused({1, 0, 100, 60, 8, -5, 0, 0, 56}, 2, 3, "block size -5 in dimension 1");
   refused({1, 0, 100, 60, 8, 5, 0, 3, 56}, 2, 3, "first rank 3 in dimension 1");
@@ -50,7 +52,7 @@ TEST(Scalapack, RefusesLayoutsThatADescriptorCannotHold) {
     expect_words(outcome.text, {text});
   };
   refused(BlockCyclic({8}, {2}, {2}), 8, "two dimensions, the layout has 1");
-  refused(BlockCyclic({8, 8}, {2, 2}, {2, 2}), -1, "LLD = -1 must be at least 1");
+  refused(BlockCyclic({8, 8}, {2, 2}, {2, 2}), -1, "LLD = -1 must be at least 4");
   refused(BlockCyclic({std::int64_t{1} << 31, 8}, {2, 2}, {2, 2}), 8,
           "M = 2147483648 does not fit");
   refused(BlockCyclic({8, 8}, {2, std::int64_t{1} << 31}, {2, 2}), 8,

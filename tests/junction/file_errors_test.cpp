@@ -140,7 +140,17 @@ TEST_F(FileErrors, WhatCannotBeWrittenLeavesTheOldFile) {
   expect_error(outcome_of([&] {
                  static_cast<void>(Junction::create(MPI_COMM_WORLD, where_.path() + "/no/file"));
                }),
-               ErrorCode::file_failure, {"cannot be created"});
+               ErrorCode::file_failure, {"there is no folder '" + where_.path() + "/no'; make it"});
+  const std::string folder = std::filesystem::path(where_.path()).parent_path().string();
+  expect_error(outcome_of([&] { static_cast<void>(Junction::open(MPI_COMM_WORLD, folder)); }),
+               ErrorCode::invalid_argument, {"rank 0: '" + folder + "' is a folder"});
+  if (size() > 1)
+    expect_error(outcome_of([&] {
+                   static_cast<void>(rank() == 0 ? Junction::create(MPI_COMM_WORLD, where_.path())
+                                                 : Junction::open(MPI_COMM_WORLD, where_.path()));
+                 }),
+                 ErrorCode::invalid_argument,
+                 {"what is done with a file differs: create on rank 0, open on "});
   expect_error(outcome_of([&] { static_cast<void>(Junction::create(MPI_COMM_WORLD, "")); }),
                ErrorCode::invalid_argument, {"path of a file is empty"});
 }

@@ -208,7 +208,7 @@ TEST_F(JunctionErrors, OptionsThatDiffer) {
                  static_cast<void>(Junction::connect(sides_->between(), "differ",
                                                      JunctionOptions{.verify = sides_->is_first}));
                }),
-               ErrorCode::invalid_argument, {"JunctionOptions::verify", "differs"});
+               ErrorCode::invalid_argument, {"option verify", "differs"});
 }
 TEST_F(JunctionErrors, TimesThatDifferOrAreNone) {
   const auto connect = [&](double seconds) {

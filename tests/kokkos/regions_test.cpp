@@ -92,10 +92,9 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
       outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, 40, ranks, options); });
     }
     expect_error(outcome, ErrorCode::callback_failed, {});
-    const std::string begin =
-        "valet: rank " + std::to_string(size() - 1) +
-        (verify ? ": hashing blocks (StorageBackend::hash_sum) failed: no device; "
-                : ": packing blocks (StorageBackend::gather) failed: no device; ");
+    const std::string begin = "valet: rank " + std::to_string(size() - 1) +
+                              (verify ? ": hashing blocks (hash_sum) failed: no device; "
+                                      : ": packing blocks (gather) failed: no device; ");
     EXPECT_EQ(outcome.text.find(begin), 0U) << outcome.text;
     expect_words(outcome.text, {verify ? "nothing has moved" : "unspecified"});
     const Regions stages =

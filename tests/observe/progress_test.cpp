@@ -139,7 +139,7 @@ TEST(ProgressOfAnAlltoall, ThatThrowsEndsTheCallOnAllRanksWithAllDataInPlace) {
   for (const AlltoallMethod method : {AlltoallMethod::stream, AlltoallMethod::bitonic}) {
     SCOPED_TRACE(to_string(method));
     Exchanged exchanged;
-    expect_failure("AlltoallOptions::progress", [&](const auto& callback) {
+    expect_failure("callback progress", [&](const auto& callback) {
       alltoallv_in_place(MPI_COMM_WORLD, exchanged.buffer(), exchanged.counts(), {},
                          {.budget_bytes = 200'000, .method = method, .progress = callback});
     });
@@ -191,7 +191,7 @@ TEST(ProgressOfALayout, ThatThrowsEndsTheCallOnAllRanksWithAllDataInPlace) {
     const std::size_t bytes = source.size() * sizeof(std::int64_t);
     for (std::int64_t i = rank(), k = 0; i < n; i += size(), ++k)
       source[static_cast<std::size_t>(k)] = i;
-    expect_failure("LayoutOptions::progress", [&](const auto& callback) {
+    expect_failure("callback progress", [&](const auto& callback) {
       const LayoutOptions options{.budget_bytes = 200'000, .progress = callback};
       if (in_place)
         redistribute_in_place(MPI_COMM_WORLD, even, blocks, sizeof(std::int64_t),

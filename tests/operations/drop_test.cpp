@@ -93,7 +93,7 @@ TEST(Drop, IsAMistakeUnlessAskedFor) {
     return outcome_of([&] { migrate(MPI_COMM_WORLD, storage, 100, some.ranks, options); });
   };
   expect_error(outcome({}), ErrorCode::rank_out_of_range,
-               {"slot 0 is sent to rank -1", "Options::negative_rank"});
+               {"slot 0 is sent to rank -1", "option negative_rank"});
   some.ranks[7] = -2;
   expect_error(outcome({.negative_rank = NegativeRank::drop}), ErrorCode::rank_out_of_range,
                {"slot 7 is sent to rank -2"});
@@ -105,7 +105,7 @@ TEST(Drop, IsAMistakeUnlessAskedFor) {
     std::ranges::fill(some.ranks, rank());
     expect_error(
         outcome({.negative_rank = rank() == 0 ? NegativeRank::drop : NegativeRank::refuse}),
-        ErrorCode::invalid_argument, {"Options::negative_rank", "drop", "refuse"});
+        ErrorCode::invalid_argument, {"option negative_rank", "drop", "refuse"});
   }
 }
 

@@ -106,6 +106,11 @@ TEST(Group, SaysWhatIsWrongOnItsRankAlone) {
   expect_words(text_of(3, segments, {6, 4}), {"slot_out_of_range"});
   constexpr std::uint64_t half = std::uint64_t{1} << 63;
   expect_words(text_of(3, {2, 2, 2}, {half, half, 6}), {"slot_out_of_range"});
+  expect_words(text_of(7, std::vector<std::uint32_t>(7, 0), {7}),
+               {"invalid_argument", "7 blocks do not fit the 6 slots of the storage"});
+  const Outcome nowhere = outcome_of(
+      [&] { group(BlockStorage{field(static_cast<int*>(nullptr), 3)}, 3, segments, slots); });
+  expect_words(nowhere.text, {"inaccessible_memory", "field 0 has no memory"});
   for (std::uint64_t slot = 0; slot < 3; ++slot) EXPECT_TRUE(memory.holds(slot, {0, slot}));
 }
 

@@ -363,7 +363,7 @@ TEST_F(RefusedGrowth, OfStoragesThatDoNotGrow) {
   const BlockStorage storage{field(blocks.origin), field(blocks.slot)};
   EXPECT_FALSE(storage.grows());
   expect_error(outcome_of([&] { migrate(MPI_COMM_WORLD, storage, count, to); }),
-               ErrorCode::infeasible, {"but has 7 slots", "growing()"});
+               ErrorCode::infeasible, {"but has 7 slots", "give a storage that grows"});
 }
 
 }  // namespace

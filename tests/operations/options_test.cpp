@@ -119,27 +119,27 @@ const std::vector<Operation<Options>> operations{
 
 std::vector<Mistake<Options>> mistakes() {
   std::vector<Mistake<Options>> all{
-      {"Options::method differs: ", [](Options& o) { o.method = Method::cyclic; }},
-      {"Options::order differs: ", [](Options& o) { o.order = Order::stable; }},
-      {"Options::verify differs: ", [](Options& o) { o.verify = true; }},
-      {"Options::share_memory differs: ", [](Options& o) { o.share_memory = false; }},
-      {"Options::phased.heuristic differs: ",
+      {"option method differs: ", [](Options& o) { o.method = Method::cyclic; }},
+      {"option order differs: ", [](Options& o) { o.order = Order::stable; }},
+      {"option verify differs: ", [](Options& o) { o.verify = true; }},
+      {"option share_memory differs: ", [](Options& o) { o.share_memory = false; }},
+      {"option phased.heuristic differs: ",
        [](Options& o) { o.phased.heuristic = Heuristic::min_max; }},
-      {"Options::phased.scheduler differs: ",
+      {"option phased.scheduler differs: ",
        [](Options& o) { o.phased.scheduler = Scheduler::centralized; }},
-      {"Options::phased.parking differs: ", [](Options& o) { o.phased.parking = 2; }},
-      {"Options::phased.seed differs: ", [](Options& o) { o.phased.seed = 2; }},
-      {"Options::phased.available_bytes differs: ",
+      {"option phased.parking differs: ", [](Options& o) { o.phased.parking = 2; }},
+      {"option phased.seed differs: ", [](Options& o) { o.phased.seed = 2; }},
+      {"option phased.available_bytes differs: ",
        [](Options& o) { o.phased.available_bytes = [] { return std::size_t{100}; }; }},
-      {"Options::trace differs: ", [](Options& o) { o.trace = "/tmp/never_written.json"; }},
-      {"Options::transfers differs: ", [](Options& o) { o.transfers = "/tmp/never.mtx"; }},
-      {"Options::method is 99", [](Options& o) { o.method = static_cast<Method>(99); }},
-      {"Options::order is -1", [](Options& o) { o.order = static_cast<Order>(-1); }},
-      {"PhasedOptions::heuristic is 6",
+      {"option trace differs: ", [](Options& o) { o.trace = "/tmp/never_written.json"; }},
+      {"option transfers differs: ", [](Options& o) { o.transfers = "/tmp/never.mtx"; }},
+      {"option method is 99", [](Options& o) { o.method = static_cast<Method>(99); }},
+      {"option order is -1", [](Options& o) { o.order = static_cast<Order>(-1); }},
+      {"option phased.heuristic is 6",
        [](Options& o) { o.phased.heuristic = static_cast<Heuristic>(6); }},
-      {"PhasedOptions::scheduler is 2",
+      {"option phased.scheduler is 2",
        [](Options& o) { o.phased.scheduler = static_cast<Scheduler>(2); }},
-      {"CyclicOptions::edge_order is 2",
+      {"option cyclic.edge_order is 2",
        [](Options& o) { o.cyclic.edge_order = static_cast<EdgeOrder>(2); }},
       {"heuristic continuous divides the memory", [](Options& o) {
          o.method = Method::phased;
@@ -188,11 +188,10 @@ TEST(OptionsOfAllOperations, OfLayoutsAreCheckedAndAgreedOn) {
         [](Data& d, const LayoutOptions& o) {
           redistribute_in_place(MPI_COMM_WORLD, d.before, d.after, 8, d.array(d.values), o);
         }}},
-      {{"LayoutOptions::method differs: ", [](LayoutOptions& o) { o.method = Method::direct; }},
-       {"LayoutOptions::share_memory differs: ", [](LayoutOptions& o) { o.share_memory = false; }},
-       {"LayoutOptions::trace differs: ", [](LayoutOptions& o) { o.trace = "/tmp/never.json"; }},
-       {"LayoutOptions::method is 7",
-        [](LayoutOptions& o) { o.method = static_cast<Method>(7); }}});
+      {{"option method differs: ", [](LayoutOptions& o) { o.method = Method::direct; }},
+       {"option share_memory differs: ", [](LayoutOptions& o) { o.share_memory = false; }},
+       {"option trace differs: ", [](LayoutOptions& o) { o.trace = "/tmp/never.json"; }},
+       {"option method is 7", [](LayoutOptions& o) { o.method = static_cast<Method>(7); }}});
 }
 
 TEST(OptionsOfAllOperations, OfAnAlltoallAreCheckedAndAgreedOn) {
@@ -203,13 +202,10 @@ TEST(OptionsOfAllOperations, OfAnAlltoallAreCheckedAndAgreedOn) {
           alltoallv_in_place(MPI_COMM_WORLD, {d.values.data(), blocks_each * 8, 8}, d.counts, {},
                              o);
         }}},
-      {{"AlltoallOptions::method differs: ",
-        [](AlltoallOptions& o) { o.method = AlltoallMethod::pairwise; }},
-       {"AlltoallOptions::any_order differs: ", [](AlltoallOptions& o) { o.any_order = true; }},
-       {"AlltoallOptions::share_memory differs: ",
-        [](AlltoallOptions& o) { o.share_memory = false; }},
-       {"AlltoallOptions::trace differs: ",
-        [](AlltoallOptions& o) { o.trace = "/tmp/never.json"; }},
+      {{"option method differs: ", [](AlltoallOptions& o) { o.method = AlltoallMethod::pairwise; }},
+       {"option any_order differs: ", [](AlltoallOptions& o) { o.any_order = true; }},
+       {"option share_memory differs: ", [](AlltoallOptions& o) { o.share_memory = false; }},
+       {"option trace differs: ", [](AlltoallOptions& o) { o.trace = "/tmp/never.json"; }},
        {"unknown all-to-all method 17",
         [](AlltoallOptions& o) { o.method = static_cast<AlltoallMethod>(17); }}});
 }
@@ -299,24 +295,24 @@ const std::vector<Operation<Valet_Options>> operations_in_c{
 TEST(OptionsOfAllOperations, InCAreCheckedAndAgreedOn) {
   expect_all_refused<Valet_Options>(
       Valet_Options_default(), operations_in_c,
-      {{"Options::method differs: ", [](Valet_Options& o) { o.method = VALET_METHOD_CYCLIC; }},
-       {"Options::order differs: ", [](Valet_Options& o) { o.order = VALET_ORDER_STABLE; }},
-       {"Options::verify differs: ", [](Valet_Options& o) { o.verify = 1; }},
-       {"Options::share_memory differs: ", [](Valet_Options& o) { o.share_memory = 0; }},
-       {"AlltoallOptions::method differs: ",
+      {{"option method differs: ", [](Valet_Options& o) { o.method = VALET_METHOD_CYCLIC; }},
+       {"option order differs: ", [](Valet_Options& o) { o.order = VALET_ORDER_STABLE; }},
+       {"option verify differs: ", [](Valet_Options& o) { o.verify = 1; }},
+       {"option share_memory differs: ", [](Valet_Options& o) { o.share_memory = 0; }},
+       {"option alltoall_method differs: ",
         [](Valet_Options& o) { o.alltoall_method = VALET_ALLTOALL_PAIRWISE; }},
-       {"Options::phased.heuristic differs: ",
+       {"option phased.heuristic differs: ",
         [](Valet_Options& o) { o.phased.heuristic = VALET_HEURISTIC_CONTINUOUS; }},
-       {"Options::phased.scheduler differs: ",
+       {"option phased.scheduler differs: ",
         [](Valet_Options& o) { o.phased.scheduler = VALET_SCHEDULER_CENTRALIZED; }},
-       {"Options::phased.parking differs: ", [](Valet_Options& o) { o.phased.parking = 3; }},
-       {"Options::phased.seed differs: ", [](Valet_Options& o) { o.phased.seed = 9; }},
-       {"Options::phased.available_bytes differs: ",
+       {"option phased.parking differs: ", [](Valet_Options& o) { o.phased.parking = 3; }},
+       {"option phased.seed differs: ", [](Valet_Options& o) { o.phased.seed = 9; }},
+       {"option phased.available_bytes differs: ",
         [](Valet_Options& o) {
           o.phased.available_bytes = [](void*) { return std::size_t{100}; };
         }},
-       {"Options::trace differs: ", [](Valet_Options& o) { o.trace = "/tmp/never.json"; }},
-       {"Options::transfers differs: ", [](Valet_Options& o) { o.transfers = "/tmp/never.mtx"; }},
+       {"option trace differs: ", [](Valet_Options& o) { o.trace = "/tmp/never.json"; }},
+       {"option transfers differs: ", [](Valet_Options& o) { o.transfers = "/tmp/never.mtx"; }},
        {"unknown method 99", [](Valet_Options& o) { o.method = 99; }},
        {"unknown order -1", [](Valet_Options& o) { o.order = -1; }},
        {"unknown all-to-all method 17", [](Valet_Options& o) { o.alltoall_method = 17; }},

@@ -285,7 +285,7 @@ TEST(ResizeErrors, NamesRanksThatThereAreNot) {
 
 TEST(ResizeErrors, NamesCountsThatDoNotFit) {
   expect_refused(is_odd() ? 11 : 10, size(), size(), {}, ErrorCode::invalid_argument,
-                 {odd_name() + "count is 11, but the storage has 10 slots"});
+                 {odd_name() + "count is 11, but the storage has 10 slots; give the number"});
 }
 
 TEST(ResizeErrors, NamesWeightsThatAreNone) {
@@ -316,7 +316,7 @@ TEST(ResizeErrors, NamesDifferentBalances) {
   const ResizeOptions options{.balance =
                                   is_odd() ? ResizeBalance::numbering : ResizeBalance::count};
   expect_refused(5, size(), size(), options, ErrorCode::invalid_argument,
-                 {"ResizeOptions::balance differs: count on ", "numbering on rank "});
+                 {"balance differs: count on ", "numbering on rank "});
 }
 
 /// A function of the application that cannot be copied any more.
@@ -366,7 +366,7 @@ TEST(ResizeErrors, KeepsAllBlocksWhereTheCallbackThrows) {
                                           size(), 1, options));
                }),
                ErrorCode::callback_failed,
-               {"rank 1: ResizeOptions::released", "no more", "every block is where it"});
+               {"rank 1: callback released", "no more", "every block is where it"});
   const std::uint64_t count = rank() == 0 ? 7 : 0;
   EXPECT_EQ(lost_or_doubled(blocks.ids(count), count, 7), 0);
 }
@@ -414,7 +414,7 @@ TEST(RaggedResize, RefusesToTellOfSlots) {
                  static_cast<void>(resize(MPI_COMM_WORLD, storage, 0, size(), 1, options));
                }),
                ErrorCode::invalid_argument,
-               {odd_name() + "ResizeOptions::released is not called for blocks of different sizes",
+               {odd_name() + "callback released is not called for blocks of different sizes",
                 "leave it out"});
 }
 

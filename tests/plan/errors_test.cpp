@@ -253,22 +253,22 @@ TEST(MapErrors, RanksThatDisagreeOnOptions) {
   if (is_odd()) order.options.order = Order::stable;
   expect_refused(
       order, [&] { static_cast<void>(order.plan_ranks()); }, ErrorCode::invalid_argument,
-      {"Options::order differs: any on " + other_ranks() + ", stable on " + odd_ranks(), remedy});
+      {"option order differs: any on " + other_ranks() + ", stable on " + odd_ranks(), remedy});
   Call method;
   if (is_odd()) method.options.method = Method::direct;
   expect_plans_refused(method, ErrorCode::invalid_argument,
-                       {"Options::method differs", "direct on " + odd_ranks(),
+                       {"option method differs", "direct on " + odd_ranks(),
                         "automatic on " + other_ranks(), remedy});
   Call verify;
   if (is_odd()) verify.options.verify = true;
   expect_plans_refused(
       verify, ErrorCode::invalid_argument,
-      {"Options::verify differs: no on " + other_ranks() + ", yes on " + odd_ranks(), remedy});
+      {"option verify differs: no on " + other_ranks() + ", yes on " + odd_ranks(), remedy});
   Call trace;
   if (is_odd()) trace.options.trace = "/tmp/never_written.json";
   expect_plans_refused(
       trace, ErrorCode::invalid_argument,
-      {"Options::trace differs: not given on " + other_ranks() + ", given on " + odd_ranks(),
+      {"option trace differs: not given on " + other_ranks() + ", given on " + odd_ranks(),
        remedy});
 }
 

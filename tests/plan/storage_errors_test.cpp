@@ -145,24 +145,24 @@ TEST(OptionErrors, ValuesThatNoEnumerationHasAreRefused) {
                            {everywhere ? "rank 0:" : odd_name(), name + " is 77", "none of"});
     }
   };
-  expect([](Options& o) { o.method = static_cast<Method>(77); }, "Options::method");
-  expect([](Options& o) { o.order = static_cast<Order>(77); }, "Options::order");
+  expect([](Options& o) { o.method = static_cast<Method>(77); }, "option method");
+  expect([](Options& o) { o.order = static_cast<Order>(77); }, "option order");
   for (const Method method : {Method::phased, Method::stream}) {
     expect(
         [=](Options& o) {
           o.method = method;
           o.phased.heuristic = static_cast<Heuristic>(77);
         },
-        "PhasedOptions::heuristic");
+        "option phased.heuristic");
     expect(
         [=](Options& o) {
           o.method = method;
           o.phased.scheduler = static_cast<Scheduler>(77);
         },
-        "PhasedOptions::scheduler");
+        "option phased.scheduler");
   }
   expect([](Options& o) { o.cyclic.edge_order = static_cast<EdgeOrder>(77); },
-         "CyclicOptions::edge_order");
+         "option cyclic.edge_order");
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ class Mistakes(unittest.TestCase):
         self.refused([[0.0] * 4], here, 4, "is a list", "array of numpy")
         self.refused([np.zeros(())], here, 4, "no dimension")
         self.refused({"x": np.zeros((4, 0))}, here, 4, "array 'x' has rows of no bytes")
-        self.refused(7, here, 4, "int")
+        self.refused(7, here, 4, "the arrays are a int; give one of numpy")
         self.refused([np.zeros((4, 1, 1, 1, 1, 1, 1, 1, 1))], here, 4, "9 dimensions")
 
     def test_maps_that_are_none(self):
@@ -171,7 +171,10 @@ class Mistakes(unittest.TestCase):
         self.refused([x], [rank, rank, rank, 2**40], 4, "which are none")
         self.refused([x], [[rank] * 2] * 2, 4, "shape (2, 2)")
         self.refused([x], [rank, rank, rank, size], 4, f"is sent to rank {size}", code="rank_out_of_range")
-        self.refused([x], [rank] * 5, 5, "5 blocks do not fit the 4 slots")
+        self.refused([x], [rank] * 5, 5, "the count is 5, but the arrays have 4 rows")
+        self.refused([x], [rank] * 4, 2**70, f"the count is {2**70}, but the arrays have 4 rows")
+        same_error(self, lambda: valet.plan_to_slots(comm, x, 4, [rank] * 4, [0, 1, 2, -7 if rank == size - 1 else 3]),
+                   "invalid_argument", f"rank {size - 1}: the slot that the block in slot 3 goes to is -7;")
 
     def test_numbers_and_options_that_are_none(self):
         x = np.zeros(4)
@@ -222,6 +225,42 @@ class Mistakes(unittest.TestCase):
         self.refused([np.zeros(4), np.zeros(5)], [rank] * 4, 4, code="field_mismatch")
         x = np.zeros(4)
         self.refused([x[:2], x[1:3]], [rank] * 2, 2, code="invalid_argument")
+
+    def test_progress_that_raises(self):
+        if size == 1:
+            return
+        is_odd = rank == size - 1
+
+        def fails(_now):
+            raise KeyError("no terminal")
+
+        def raised(call):
+            """Its own exception where it was raised, which is the cause; the error of the call on other ranks."""
+            try:
+                call()
+                text = ""
+            except KeyError as error:
+                self.assertTrue(is_odd)
+                text = str(error.__cause__)
+            except valet.Error as error:
+                self.assertFalse(is_odd)
+                text = str(error)
+            self.assertEqual(comm.allgather(text), [text] * size)
+            self.assertIn(f"rank {size - 1}: callback progress failed: KeyError: 'no terminal'; the call went on", text)
+
+        options = {"progress": fails if is_odd else lambda _now: None}
+        x = np.full(4, rank)
+        plan = valet.plan_to_ranks(comm, x, 4, [(rank + 1) % size] * 4, **options)
+        for step in 1, 2:
+            raised(lambda: plan.execute(x))
+            self.assertEqual(list(x), [(rank - step) % size] * 4)
+        values, lengths = np.full(4, rank), np.ones(4, np.uint64)
+        raised(lambda: valet.migrate_lists(comm, valet.Lists(values, lengths), {}, 4, [(rank + 1) % size] * 4, **options))
+        self.assertEqual(list(values), [(rank - 1) % size] * 4)
+        blocks, turns = valet.Layout([4 * size], [4], [size]), valet.Layout([4 * size], [1], [size])
+        there = np.zeros(4, int)
+        raised(lambda: valet.redistribute(comm, blocks, turns, np.arange(4) + 4 * rank, there, **options))
+        self.assertEqual(list(there), list(range(rank, 4 * size, size)))
 
     def test_arrays_that_cannot_grow(self):
         if size == 1:
@@ -292,6 +331,19 @@ class ListsLayoutsAndFiles(unittest.TestCase):
             self.assertEqual(list(part), list(range(rank, 2 * size, size)))
             self.assertEqual(file.get_blocks("particles", {"id": some}), 3)
             self.assertEqual(list(some), [1000 * rank + k for k in range(3)])
+            with self.assertRaisesRegex(valet.Error, "open to get from it"):
+                file.put_blocks("particles", arrays)
+            is_odd = rank == size - 1
+            for wanted, text in (((-1, 2), "first is -1;"), ((0, 2.5), "count is 2.5;"), ((None, 2), "first is None;")):
+                same_error(self, lambda: file.get_blocks("particles", {"id": some}, *(wanted if is_odd else (0, 2))),
+                           "invalid_argument", f"rank {size - 1}: {text} give both first and count")
+        with self.assertRaisesRegex(valet.Error, "this junction is closed"):
+            file.get_blocks("particles", {"id": some})
+        for name, options in (None, {}), (path, {"budget_bytes": "4M"}):
+            same_error(self, lambda: valet.Junction.open(comm, *((name,) if is_odd else (path,)),
+                                                         **(options if is_odd else {})),
+                       "invalid_argument", f"rank {size - 1}: the name is a null pointer")
+        same_error(self, lambda: valet.Junction.open(comm, path, budget_bytes=-5), "the budget (budget_bytes) is -5;")
         with self.assertRaisesRegex(valet.Error, "gone.valet"):
             valet.Junction.open(comm, os.path.join(folder, "gone.valet"))
         comm.Barrier()

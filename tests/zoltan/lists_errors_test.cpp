@@ -98,7 +98,7 @@ TEST(ListErrors, LocalIdsMustBeSlotsWithAnObject) {
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::slot_out_of_range,
                  {odd_name(), "global id 4711", "slot 16 by its local id",
-                  "the storage has 16 slots", "ListOptions::slot_of"});
+                  "the storage has 16 slots", "option slot_of"});
   if (is_odd()) objects.exports.lids.back() = 8;
   expect_refused(objects, objects.lists(false, true), objects.options(),
                  ErrorCode::invalid_argument,
@@ -179,7 +179,7 @@ TEST(ListErrors, WordsOfIds) {
   lists.gid_entries = 1;
   if (is_odd()) lists.lid_entries = 0;
   expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
-                 {odd_name(), "NUM_LID_ENTRIES 0", "ListOptions::slot_of"});
+                 {odd_name(), "NUM_LID_ENTRIES 0", "option slot_of"});
   if (size() == 1) return;
   lists = {};
   lists.exports.count = 0;
@@ -198,12 +198,12 @@ TEST(ListErrors, OfSlotOfAreOnAllRanks) {
       return *gid % ListObjects::numbers_of_rank;
     };
     expect_refused(objects, objects.lists(!exports, exports), options, ErrorCode::callback_failed,
-                   {odd_name(), "ListOptions::slot_of failed: no such cell; nothing has moved"});
+                   {odd_name(), "option slot_of failed: no such cell; nothing has moved"});
     options.slot_of = [](const ZOLTAN_ID_TYPE* gid, const ZOLTAN_ID_TYPE*) -> std::uint64_t {
       return is_odd() ? ~std::uint64_t{0} : *gid % ListObjects::numbers_of_rank;
     };
     expect_refused(objects, objects.lists(!exports, exports), options, ErrorCode::slot_out_of_range,
-                   {odd_name(), "slot 18446744073709551615 by slot_of"});
+                   {odd_name(), "slot 18446744073709551615 (negative: -1) by slot_of"});
   }
 }
 
@@ -220,7 +220,7 @@ TEST(ListErrors, EveryPartHasARank) {
   if (is_odd()) objects.exports.parts.front() = 1;
   expect_refused(
       objects, objects.lists(false, true), options, ErrorCode::rank_out_of_range,
-      {odd_name(), "part 1, which ListOptions::part_to_rank gives to rank -1", "fix the table"});
+      {odd_name(), "part 1, which option part_to_rank gives to rank -1", "fix the table"});
 }
 
 TEST(ListErrors, ArraysPerSlotFitTheStorage) {
@@ -228,16 +228,16 @@ TEST(ListErrors, ArraysPerSlotFitTheStorage) {
   ListOptions options = objects.options();
   if (is_odd()) options.parts = options.parts.first(10);
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
-                 {odd_name(), "ListOptions::parts has 10 entries for 16 slots"});
+                 {odd_name(), "option parts has 10 entries for 16 slots"});
   options = objects.options();
   if (is_odd()) options.global_ids = options.global_ids.first(15);
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
-                 {odd_name(), "ListOptions::global_ids has 15 entries for 16 slots"});
+                 {odd_name(), "option global_ids has 15 entries for 16 slots"});
   if (size() == 1) return;
   options = objects.options();
   if (is_odd()) options.parts = {};
   expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
-                 {"ListOptions::parts differs", "not given on rank"});
+                 {"option parts differs", "not given on rank"});
 }
 
 TEST(ListErrors, TheStorageHoldsTheObjects) {

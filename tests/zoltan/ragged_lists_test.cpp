@@ -184,7 +184,7 @@ TEST(RaggedListErrors, NameIdsThatAreNoBlocks) {
                  std::swap(data.exports.lids.front(), data.exports.lids.back());
                  count = 9;
                });
-  expect_error(ErrorCode::callback_failed, {"ListOptions::slot_of", "no such object"},
+  expect_error(ErrorCode::callback_failed, {"option slot_of", "no such object"},
                [](Listed& data, std::uint64_t&) {
                  data.exports.add(4711, 0, 0, 0);
                  data.options.slot_of = [](const ZOLTAN_ID_TYPE*,
@@ -205,7 +205,7 @@ TEST(RaggedListErrors, NameCountsAndArraysThatDoNotFit) {
                  names.slots = 9;
                  data.storage = {{data.arrays.field()}, {names}};
                });
-  expect_error(ErrorCode::invalid_argument, {"ListOptions::parts has 9 entries for 10 slots"},
+  expect_error(ErrorCode::invalid_argument, {"option parts has 9 entries for 10 slots"},
                [](Listed& data, std::uint64_t&) {
                  data.options.parts = {data.parts.data(), 9};
                });

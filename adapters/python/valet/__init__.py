@@ -9,7 +9,8 @@ which are in use. `Arrays` grow. Options are named as in valet.h: ``budget_bytes
 ``negative_rank`` ("refuse", "drop"), ``verify``, ``message_bytes``, ``share_memory``,
 ``keep_memory``, ``trace``, ``transfers``, ``progress``, ``progress_bar``, ``window``, ``heuristic``,
 ``scheduler``, ``parking``, ``seed``, ``edge_order``. What is wrong on any rank is `Error` on all,
-and nothing has moved.
+and nothing has moved. What ``progress`` raises is raised by the call, on other ranks `Error`, when
+all has moved.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Plan:
     def execute(self, arrays: ArrayLike) -> dict:
         """Moves the rows. Collective. Returns the report of this rank."""
         report, storage = new_report(), Storage(arrays)
-        check(library.Valet_Execute(self._handle, storage.handle, byref(report)))
+        check(library.Valet_Execute(self._handle, storage.handle, byref(report)), options=self._options)
         return report_as_dict(report)
 
 
@@ -113,7 +114,8 @@ def plan_to_layout(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[in
 
 def migrate(communicator: MPI.Comm, arrays: ArrayLike, count: Optional[int], ranks,
             **options: Any) -> tuple[int, dict]:
-    """Moves row k to ``ranks[k]``. Returns the new number of rows in use, the first ones, and the report."""
+    """Moves row k to ``ranks[k]``. Returns the new number of rows in use, the first ones, and the report. The next call
+    takes this number: rows behind it, such as those that were dropped, are none, but would be moved again."""
     report = plan_to_ranks(communicator, arrays, count, ranks, **options).execute(arrays)
     return report["blocks_after"], report
 
@@ -160,7 +162,7 @@ def migrate_lists(communicator: MPI.Comm, lists, columns: ArrayLike, count: int,
             for field in counted:
                 field.lengths[:count] *= np.uint64(field.values.itemsize)  # bytes, in place
             check(library.Valet_Ragged_migrate(own, handle, byref(after), address_of(to), byref(chosen),
-                                               byref(report)))
+                                               byref(report)), options=chosen)
         finally:
             for field in counted:
                 field.lengths[:after.value] //= np.uint64(field.values.itemsize)

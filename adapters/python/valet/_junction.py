@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from ctypes import byref, c_void_p
 from typing import Any, Optional
 
@@ -12,7 +13,7 @@ from mpi4py import MPI
 
 from . import _library as c
 from ._layouts import Layout, array_in_c, item_bytes
-from ._storage import ArrayLike, Storage, map_of, row_count
+from ._storage import ArrayLike, Storage, count_of, map_of
 
 
 class Junction:
@@ -22,14 +23,19 @@ class Junction:
     def __init__(self, way: str, communicator: MPI.Comm, name: str, options: dict):
         chosen = c.JunctionOptions()
         c.library.Valet_Junction_options_init(byref(chosen), ctypes.sizeof(chosen))
+        wrong, self._handle = None, c_void_p()
         for option, value in options.items():
             if option not in ("folder", "timeout_seconds", "budget_bytes", "verify", "share_memory", "keep_memory",
                               "progress_bar"):
                 raise TypeError(f"a junction has no option {option!r}")
-            setattr(chosen, option, value.encode() if option == "folder" else value)
-        self._handle = c_void_p()
-        c.check(getattr(c.library, f"Valet_Junction_{way}")(c.handle_of(communicator), name.encode(), byref(chosen),
-                                                            byref(self._handle)))
+            try:
+                setattr(chosen, option, os.fsencode(value) if option == "folder" else value)
+            except TypeError:  # perhaps on this rank alone: it has no name then, which all ranks refuse
+                wrong = ValueError(f"{option} is {value!r}; give a {'path' if option == 'folder' else 'number'}")
+        if not isinstance(name, (str, bytes, os.PathLike)):
+            wrong = ValueError(f"the name is {name!r}; give a text")
+        c.check(getattr(c.library, f"Valet_Junction_{way}")(
+            c.handle_of(communicator), None if wrong else os.fsencode(name), byref(chosen), byref(self._handle)), wrong)
 
     @classmethod
     def accept(cls, communicator: MPI.Comm, name: str, **options: Any) -> "Junction":
@@ -61,10 +67,10 @@ class Junction:
 
     def put_blocks(self, label: str, arrays: ArrayLike, count: Optional[int] = None, ranks=None) -> None:
         """Puts rows: into a file, or each to a rank of the other side."""
-        count = row_count(arrays) if count is None else count
         storage = Storage(arrays)
+        count = count_of(storage, arrays, count)
         to = None if ranks is None else map_of(storage, ranks, count)
-        c.check(c.library.Valet_Junction_put_blocks(self._handle, storage.handle, max(0, count),
+        c.check(c.library.Valet_Junction_put_blocks(self._opened(), storage.handle, count,
                                                     None if to is None else to.ctypes.data,
                                                     label.encode(), None))
 
@@ -73,11 +79,21 @@ class Junction:
         """Gets rows that are put to this rank; from a file an equal share, or ``count`` from ``first`` on. Returns
         their number."""
         storage, report, transfer = Storage(arrays), c.new_report(), c_void_p()
-        wanted = None if first is None else byref(c.BlockRange(first, 0 if count is None else count))
-        c.check(c.library.Valet_Junction_get_blocks(self._handle, storage.handle, label.encode(), wanted,
-                                                    byref(transfer)))
+        wanted = c.BlockRange(0, 0)
+        for name, value in () if first is None and count is None else (("first", first), ("count", count)):
+            if isinstance(value, (int, np.integer)) and 0 <= value < 2**63:
+                setattr(wanted, name, int(value))
+            else:
+                storage.refuse(f"{name} is {value!r}; give both first and count, integers of 0 or more, or neither")
+        c.check(c.library.Valet_Junction_get_blocks(self._opened(), storage.handle, label.encode(),
+                                                    None if first is None else byref(wanted), byref(transfer)))
         c.check(c.library.Valet_Junction_wait(transfer, byref(report)))
         return report.blocks_after
+
+    def _opened(self) -> c_void_p:
+        if self._handle:
+            return self._handle
+        raise c.Error("invalid_argument", "valet: this junction is closed; make another one [invalid_argument]")
 
     def close(self) -> None:
         """Ends the connection, or gives a file that was written its name."""
@@ -95,4 +111,4 @@ class Junction:
     def _move_array(self, way: str, label: str, array: Optional[np.ndarray], layout: Layout) -> None:
         part, _kept = array_in_c(array, len(layout.grid))
         c.check(getattr(c.library, f"Valet_Junction_{way}_array")(
-            self._handle, byref(part), byref(layout.in_c), item_bytes(array), label.encode(), None))
+            self._opened(), byref(part), byref(layout.in_c), item_bytes(array), label.encode(), None))

@@ -75,7 +75,7 @@ def redistribute(communicator: MPI.Comm, source: Layout, target: Layout, array: 
     to_c, _kept_too = array_in_c(into, len(target.grid))
     c.check(c.library.Valet_Redistribute(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
                                          item_bytes(array) or item_bytes(into), byref(from_c), byref(to_c),
-                                         byref(chosen), byref(report)), wrong)
+                                         byref(chosen), byref(report)), wrong, chosen)
     return c.report_as_dict(report)
 
 
@@ -89,5 +89,6 @@ def redistribute_in_place(communicator: MPI.Comm, source: Layout, target: Layout
     part, _kept = array_in_c(memory if is_packed else None, 1)
     part.strides, part.order = None, 0 if order == "C" else 1
     c.check(c.library.Valet_Redistribute_in_place(c.handle_of(communicator), byref(source.in_c), byref(target.in_c),
-                                                  item_bytes(memory), byref(part), byref(chosen), byref(report)), wrong)
+                                                  item_bytes(memory), byref(part), byref(chosen), byref(report)),
+            wrong, chosen)
     return c.report_as_dict(report)

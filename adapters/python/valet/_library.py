@@ -107,7 +107,7 @@ for _name, _result, *_arguments in (
         ("Error_message", c_char_p), ("Version", c_char_p), ("Options_init", None, POINTER(Options), c_size_t),
         ("Report_init", None, POINTER(Report), c_size_t),
         ("Report_to_json", c_size_t, POINTER(Report), c_char_p, c_size_t),
-        ("Junction_options_init", None, POINTER(JunctionOptions), c_size_t),
+        ("Callback_failed", None, c_char_p), ("Junction_options_init", None, POINTER(JunctionOptions), c_size_t),
         ("Storage_create", c_void_p), ("Storage_free", None, c_void_p),
         ("Storage_add_array", c_int, c_void_p, c_void_p, c_uint64, c_ssize_t, c_size_t, c_int, POINTER(c_size_t),
          POINTER(c_ssize_t), c_char_p),
@@ -153,10 +153,14 @@ class Error(Exception):
         self.code = code
 
 
-def check(code: int, cause: Optional[Exception] = None) -> None:
-    """Raises the error of a call, with what this rank knows of its cause."""
+def check(code: int, cause: Optional[Exception] = None, options: Optional[Options] = None) -> None:
+    """Raises the error of a call, with what this rank knows of its cause; or what its callback has raised."""
     if code != 0:
-        raise Error(error_names[code], library.Valet_Error_message().decode()) from cause
+        error = Error(error_names[code], library.Valet_Error_message().decode())
+        raised = getattr(options, "raised", None)
+        if raised and error.code == "callback_failed":
+            raise raised.pop() from error
+        raise error from cause
 
 
 def handle_of(communicator: MPI.Comm):
@@ -196,6 +200,7 @@ _parts = {"window": "stream", "heuristic": "phased", "scheduler": "phased", "par
 def options_of(given: dict) -> Options:
     """Options by their names in C; those of a method by theirs alone."""
     options = Options()
+    options.raised = []  # by callbacks
     library.Valet_Options_init(ctypes.byref(options), ctypes.sizeof(options))
     for name, value in given.items():
         target = getattr(options, _parts[name]) if name in _parts else options
@@ -211,7 +216,7 @@ def options_of(given: dict) -> Options:
                 raise ValueError(f"{name} is {value!r}; give the path of a file")
             value = os.fsencode(value)
         elif name == "progress":
-            value = _progress_of(value)
+            value = _progress_of(value, options.raised)
         try:
             setattr(target, name, value)
         except TypeError:
@@ -221,7 +226,7 @@ def options_of(given: dict) -> Options:
     return options
 
 
-def _progress_of(function) -> Progress_fn:
+def _progress_of(function, raised: list) -> Progress_fn:
     if not callable(function):
         raise ValueError(f"progress is {function!r}; give a function")
 
@@ -231,6 +236,10 @@ def _progress_of(function) -> Progress_fn:
 
     def call(numbers, _):
         now = Numbers.from_address(numbers)
-        function({name: getattr(now, name) for name, _type in Numbers._fields_})
+        try:
+            function({name: getattr(now, name) for name, _type in Numbers._fields_})
+        except BaseException as error:  # is not called again; the call ends with it on this rank
+            raised[:] = [error]
+            library.Valet_Callback_failed(f"{type(error).__name__}: {error}".encode())
 
     return Progress_fn(call)

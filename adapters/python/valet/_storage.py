@@ -46,6 +46,8 @@ def named_arrays(arrays: ArrayLike) -> list[tuple[str, np.ndarray]]:
     """Pairs of names and arrays. Raises ValueError for what Valet cannot move."""
     if isinstance(arrays, np.ndarray):
         arrays = [arrays]
+    if not isinstance(arrays, (Mapping, Sequence)) or isinstance(arrays, str):
+        raise ValueError(f"the arrays are a {type(arrays).__name__}; give one of numpy, or a list or dict of them")
     pairs = list(arrays.items()) if isinstance(arrays, Mapping) else [("", array) for array in arrays]
     for index, (name, array) in enumerate(pairs):
         what = f"array {name!r}" if name else f"array {index}"
@@ -140,8 +142,11 @@ def checked_count(count) -> int:
 
 def count_of(storage: Storage, arrays: ArrayLike, count: Optional[int]) -> int:
     """The same, None being all rows; where it is none, the storage is refused with the reason."""
+    rows = row_count(arrays)
     try:
-        return row_count(arrays) if count is None else checked_count(count)
+        if count is None or checked_count(count) <= rows:
+            return rows if count is None else int(count)
+        raise ValueError(f"the count is {count}, but the arrays have {rows} rows; give the number of rows in use")
     except ValueError as error:
         storage.refuse(str(error))
         return 0

@@ -33,7 +33,7 @@ VALET_EXPORT int Valet_Node_alloc(MPI_Comm communicator, size_t bytes, void** me
  *         alone: nothing has changed. */
 VALET_EXPORT int Valet_Node_resize(void* memory, size_t bytes);
 /** Frees the memory. Local; also after MPI_Finalize.
- * @param memory  From Valet_Node_alloc(), or NULL.
+ * @param memory  From Valet_Node_alloc(), or NULL; in use by no bound plan or execution.
  * @return VALET_SUCCESS, or VALET_INVALID_ARGUMENT for other memory. */
 VALET_EXPORT int Valet_Node_free(void* memory);
 

@@ -22,8 +22,9 @@ namespace valet {
 /// this rank writes to it, and Valet reads what others have only inside its calls. It is local
 /// memory of the application in all else: no memory of Valet's, and not counted in its bound.
 ///
-/// Move-only; one that was moved from is empty. All members are local. The destructor may run after
-/// MPI_Finalize.
+/// Move-only; one that was moved from is empty. Storages, bound plans and executions refer to its
+/// memory, as to all memory of the application, and end before it. All members are local. The
+/// destructor may run after MPI_Finalize.
 /// @tparam T  Trivially copyable; a value whose bytes are all 0 is what a new entry has.
 template <class T>
 class NodeArray {

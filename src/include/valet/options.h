@@ -48,7 +48,8 @@ enum {
 /** Valet_Options::negative_rank, of blocks whose rank is -1; see valet::NegativeRank. */
 enum {
   VALET_NEGATIVE_RANK_REFUSE = 0, /**< a mistake */
-  VALET_NEGATIVE_RANK_DROP = 1    /**< they are deleted */
+  VALET_NEGATIVE_RANK_DROP = 1    /**< they are deleted; later calls take the new number of blocks,
+                                     Valet_Report::blocks_after */
 };
 /** Valet_Cyclic_options::edge_order; see valet::EdgeOrder. */
 enum {

@@ -75,7 +75,9 @@ enum class Order {
 /// What rank -1 in a map says of its block. Other numbers that are no ranks are always errors.
 enum class NegativeRank {
   refuse,  ///< a mistake: rank_out_of_range
-  drop,    ///< it is deleted: its slot is as free as others; Report::blocks_dropped counts it
+  drop,    ///< it is deleted: its slot is as free as others; Report::blocks_dropped counts it.
+           ///< Later calls take the new number of blocks, Report::blocks_after: with the old one
+           ///< they would move what free slots hold, which nobody can tell from blocks
 };
 
 /// Options of Method::stream.

@@ -19,14 +19,14 @@ using ScalapackDescriptor = std::array<int, 9>;
 
 /// The layout of a dense array (DTYPE 1) from its descriptor. Local.
 ///
-/// @param descriptor               Nine integers; CTXT and LLD (entry [8]) are not part of a
-///                                 layout.
+/// @param descriptor               Nine integers, of any process of the grid; CTXT and LLD (entry
+///                                 [8]) are not part of a layout.
 /// @param grid_rows, grid_columns  The process grid, from BLACS_GRIDINFO.
 /// @param rank_order               How BLACS_GRIDINIT numbered the processes; its default is
 ///                                 'Row-major'.
-/// @throws Error invalid_argument: not nine integers, another DTYPE, a leading dimension below 1,
-///         and as BlockCyclic. A rank's leading dimension must also cover its local rows; calls
-///         that get the array check that.
+/// @throws Error invalid_argument: not nine integers, another DTYPE, a leading dimension that is
+///         too small for every process, and as BlockCyclic. A rank's leading dimension must also
+///         cover its own rows; calls that get the array check that.
 [[nodiscard]] VALET_EXPORT BlockCyclic
 from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
                IndexOrder rank_order = IndexOrder::row_major);
@@ -37,7 +37,7 @@ from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
 /// @param context            BLACS context of a grid of the layout's shape.
 /// @param leading_dimension  Of this rank's column-major local array, in elements.
 /// @throws Error invalid_argument: not two dimensions, a general grid, an extent or block size over
-///         2^31-1, a leading dimension below 1.
+///         2^31-1, a leading dimension that is too small for every process.
 [[nodiscard]] VALET_EXPORT ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context,
                                                             int leading_dimension);
 

@@ -351,8 +351,7 @@ class ArrayLoad : public FileArray {
 /// A call with a frame of its own.
 template <class Move>
 Report run_call(FileEnd& end, Move&& move) {
-  call::Frame frame(end.channel().again(), end.options_as<LayoutOptions>(),
-                    "JunctionOptions::progress");
+  call::Frame frame(end.channel().again(), end.options_as<LayoutOptions>(), "callback progress");
   return move(frame);
 }
 

@@ -7,6 +7,9 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 
+#include <filesystem>
+#include <system_error>
+
 namespace valet::junction {
 namespace {
 
@@ -27,6 +30,19 @@ JunctionRecord::Kind kind_of(Content content) {
   }
 }
 
+/// What is wrong with a path, as rank 0 sees it; MPI's own errors say less, or come at the end.
+std::optional<Diagnostic> check_path(const std::string& path) {
+  if (path.empty()) return invalid("the path of a file is empty; give one");
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return invalid("'", path, "' is a folder; give the path of a file in it");
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    return diagnose(ErrorCode::file_failure, "'", path, "' cannot be: there is no folder '",
+                    folder.string(), "'; make it first, or fix the path");
+  return std::nullopt;
+}
+
 }  // namespace
 
 FileEnd::FileEnd(MPI_Comm communicator, const std::string& path, Direction direction,
@@ -38,8 +54,10 @@ FileEnd::FileEnd(MPI_Comm communicator, const std::string& path, Direction direc
   mpi::Agreement agreement;
   agreement.equal({"the path of a file", nullptr},
                   file::hash_of(std::as_bytes(std::span(path))) >> 2U);
-  agreement.run(channel_, path.empty() ? std::optional(invalid("the path of a file is empty"))
-                                       : std::nullopt);
+  agreement.equal({"what is done with a file",
+                   [](std::int64_t opens) { return std::string(opens != 0 ? "open" : "create"); }},
+                  direction == Direction::get);
+  agreement.run(channel_, channel_.rank() == 0 ? check_path(path) : std::nullopt);
   if (direction == Direction::put)
     writer_.emplace(channel_, path);
   else
@@ -86,8 +104,8 @@ Report FileEnd::run(Transfer& transfer) {
   const bool puts = transfer.mine().direction == Direction::put;
   if (!wrong) wrong = transfer.refusal();
   if (!wrong && puts != writer_.has_value())
-    wrong = puts ? invalid("this file is open to get from it; create() one to put into it")
-                 : invalid("this file is open to put into it; close and open() it to get from it");
+    wrong = puts ? invalid("this file is open to get from it; create another to put into")
+                 : invalid("this file is open to put into it; close it and open it again to get");
   mpi::Agreement agreement;
   agreement.equal({"what is put into a file or got from it (layout, element size, label)", nullptr},
                   digest_of(words));
@@ -118,8 +136,8 @@ const file::Record& FileEnd::next(const Description& wanted) {
   for (const file::Record& record : records)
     all += (all.empty() ? "" : ", ") + name_of(record.description);
   throw Error(ErrorCode::invalid_argument,
-              joined("there is no ", was_there ? "more " : "", name_of(wanted),
-                     " in the file, which has ", all.empty() ? "nothing" : all));
+              joined("the file has no ", was_there ? "more " : "", name_of(wanted), ", but ",
+                     all.empty() ? "nothing" : all, "; get what was put, by its label"));
 }
 
 Report FileEnd::report(const Ledger& ledger, std::uint64_t row_bytes, std::uint64_t parts,

@@ -395,7 +395,7 @@ class Alltoall final : public plan::Ongoing {
 };
 
 std::shared_ptr<call::Frame> make_frame(mpi::Channel channel, const AlltoallOptions& options) {
-  return std::make_shared<call::Frame>(std::move(channel), options, "AlltoallOptions::progress");
+  return std::make_shared<call::Frame>(std::move(channel), options, "callback progress");
 }
 
 /// The same with its frame. Collective.

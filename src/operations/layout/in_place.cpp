@@ -151,7 +151,7 @@ class InPlace : public layout::LayoutCall {
       if (side->layout().is_cut())
         return invalid("the ", side->name,
                        " layout is a general grid; only block-cyclic ones are moved in place, so "
-                       "move it to a second array by redistribute()");
+                       "redistribute it into a second array");
     if (array.strides.size() > 0)
       return invalid(
           "its array has strides; an array that is moved in place is contiguous before and after, "

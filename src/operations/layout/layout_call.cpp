@@ -43,7 +43,7 @@ std::optional<Diagnostic> check_grid(Ledger& ledger, const GridSide& side, std::
     };
     if (rank < 0 || static_cast<std::size_t>(rank) >= ranks)
       return diagnose(ErrorCode::rank_out_of_range, entry(), "but the communicator has ranks 0 to ",
-                      ranks - 1, "; ranks count from 0: fix GridLayout::ranks");
+                      ranks - 1, "; ranks count from 0: fix the ranks of the layout");
     if (is_cut) continue;
     std::uint8_t& taken = seen[static_cast<std::size_t>(rank)];
     if (taken != 0) return invalid(entry(), "which it names twice; a rank has one place in a grid");

@@ -168,7 +168,7 @@ Report run_layout_call(MPI_Comm communicator, const GridLayout& from, const Grid
                        const Arrays&... arrays) {
   const detail::MemoryReserve reserve;
   const auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
-                                                   options, "LayoutOptions::progress");
+                                                   options, "callback progress");
   return frame->run([&] {
     const double start = mpi::now();
     Move move(frame, from, to, element_bytes, options);

@@ -54,7 +54,7 @@ class Redistribution : public layout::LayoutCall {
     if (auto diagnostic = check_array(to, target)) return diagnostic;
     if (from.elements() > 0 && to.elements() > 0 && overlap(source, target))
       return invalid(
-          "its source and target arrays overlap; move within one array by redistribute_in_place()");
+          "its source and target arrays overlap; redistribute in place within one array");
     return std::nullopt;
   }
 

@@ -158,7 +158,8 @@ std::string name_of(const RaggedField& field, std::size_t number) {
 std::optional<Diagnostic> check_ragged(const RaggedStorage& storage, std::uint64_t count) {
   if (storage.fields().empty())
     return invalid(
-        "the storage has no ragged field; give at least one, or a BlockStorage for blocks of one "
+        "the storage has no ragged field; give at least one, or a storage of fields for blocks of "
+        "one "
         "size");
   if (2 * storage.fields().size() + storage.columns().size() > most_arenas)
     return invalid("the storage has more than ", most_arenas,

@@ -42,11 +42,12 @@ std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& stora
       name = "the lengths of " + name_of(storage.fields()[a - columns_end], a - columns_end);
     if (a >= plan.fields)
       has = "room for " + std::to_string(capacity / arenas[a].row_bytes) + " blocks";
-    return diagnose(ErrorCode::infeasible, "it would hold ", plan.blocks_after, " blocks, with ",
-                    bytes, " bytes in ", name, ", which has ", has, " (required_bytes = ", bytes,
-                    ", required blocks = ", plan.blocks_after,
-                    "); grow it to that, give growing() arrays, or partition again with the bytes "
-                    "as a constraint");
+    return diagnose(
+        ErrorCode::infeasible, "it would hold ", plan.blocks_after, " blocks, with ", bytes,
+        " bytes in ", name, ", which has ", has, " (required_bytes = ", bytes,
+        ", required blocks = ", plan.blocks_after,
+        "); grow it to that, give a storage that grows, or partition again with the bytes "
+        "as a constraint");
   }
   return std::nullopt;
 }

@@ -303,7 +303,7 @@ RaggedPlan Access::make_plan(mpi::Channel channel, const RaggedStorage& storage,
                              std::uint64_t count, std::span<const int> ranks,
                              const Options& options) {
   auto state = std::make_unique<PlanState>(
-      std::make_shared<call::Frame>(std::move(channel), options, "Options::progress"), options);
+      std::make_shared<call::Frame>(std::move(channel), options, "callback progress"), options);
   state->base.memory.return_unused();  // until the plan is carried out
   storage.refresh();
   const double start = mpi::now();

@@ -141,8 +141,8 @@ TEST_P(AlltoallErrors, OrderThatDiffers) {
   Call call(GetParam());
   if (is_odd()) call.options.any_order = true;
   expect_refused(call, ErrorCode::invalid_argument,
-                 {"AlltoallOptions::any_order differs: no on ",
-                  ", yes on rank " + std::to_string(size() - 1), "the same"});
+                 {"option any_order differs: no on ", ", yes on rank " + std::to_string(size() - 1),
+                  "the same"});
 }
 
 TEST_P(AlltoallErrors, BudgetTooSmall) {
@@ -161,7 +161,7 @@ TEST_P(AlltoallErrors, MethodThatDiffers) {
     call.options.method =
         GetParam() == AlltoallMethod::stream ? AlltoallMethod::bitonic : AlltoallMethod::stream;
   expect_refused(call, ErrorCode::invalid_argument,
-                 {"AlltoallOptions::method differs: ", std::string(to_string(GetParam())) + " on ",
+                 {"option method differs: ", std::string(to_string(GetParam())) + " on ",
                   to_string(call.options.method), " on rank " + std::to_string(size() - 1)});
 }
 

@@ -258,7 +258,7 @@ TEST(GridErrors, SayWhatTakesNoGrid) {
   expect_error(
       outcome_of([&] { redistribute_in_place(MPI_COMM_WORLD, call.from, dealt, 8, array); }),
       ErrorCode::invalid_argument,
-      {"rank 0: the source layout is a general grid", "by redistribute()"});
+      {"rank 0: the source layout is a general grid", "redistribute it into a second array"});
   expect_error(outcome_of([&] { redistribute_in_place(MPI_COMM_WORLD, dealt, call.to, 8, array); }),
                ErrorCode::invalid_argument, {"rank 0: the target layout is a general grid"});
   std::vector<int> objects(2, rank());

@@ -205,7 +205,7 @@ TEST(RedistributeErrors, ArraysThatOverlap) {
     call.to_array = call.array;
   }
   expect_refused(call, ErrorCode::invalid_argument,
-                 {odd_name(), "overlap", "redistribute_in_place()"});
+                 {odd_name(), "overlap", "redistribute in place"});
 }
 
 TEST(RedistributeErrors, OrdersThatDiffer) {
@@ -240,8 +240,7 @@ TEST(RedistributeErrors, BadCommunicators) {
 TEST(RedistributeErrors, ValuesThatNoEnumerationHasAreRefused) {
   Call method;
   method.options.method = static_cast<Method>(77);
-  expect_both_refused(method, ErrorCode::invalid_argument,
-                      {"rank 0: ", "LayoutOptions::method is 77"});
+  expect_both_refused(method, ErrorCode::invalid_argument, {"rank 0: ", "option method is 77"});
   Call order;
   if (is_odd())
     order.from_array.order = order.to_array.order = order.array.order = static_cast<IndexOrder>(77);

@@ -48,7 +48,8 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
           {"a parking interval of -1"});
   if (size() == 1) return;
   refused([](auto& functions, auto&) { functions.size = [](std::uint64_t) { return ~0ULL; }; }, {},
-          ErrorCode::invalid_argument, {odd_name(), "object 0 has 18446744073709551615 bytes"});
+          ErrorCode::invalid_argument,
+          {odd_name(), "object 0 has 18446744073709551615 (negative: -1) bytes"});
   Options direct;
   direct.method = Method::direct;
   direct.budget_bytes = 100;
@@ -61,12 +62,12 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
           {"rank 0:", "budget of 30 bytes", "pairs of ranks", "set budget_bytes to at least"});
   Options differ;
   differ.method = is_odd() ? Method::phased : Method::stream;
-  refused([](auto&, auto&) {}, differ, ErrorCode::invalid_argument, {"Options::method"});
+  refused([](auto&, auto&) {}, differ, ErrorCode::invalid_argument, {"option method"});
   Options stuck;
   stuck.method = Method::phased;
   stuck.phased.available_bytes = [] { return std::size_t{1}; };
   refused([](auto&, auto&) {}, stuck, ErrorCode::out_of_memory,
-          {"no rank can take another object", "PhasedOptions::available_bytes answers 1"});
+          {"no rank can take another object", "callback available_bytes answers 1"});
 }
 
 /// Each rank has a larger object than the one before.

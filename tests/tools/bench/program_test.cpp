@@ -67,7 +67,12 @@ TEST(Program, NamesTheSubcommandsAndOptionsThatThereAre) {
   expect_refused(2, "exchange --sideways", "unknown option '--sideways'; --help lists all");
   expect_refused(2, "exchange ring", "unexpected argument 'ring'; --help shows what is taken");
   expect_refused(2, "exchange --blocks many", "--blocks: 'many' is no non-negative integer");
-  expect_refused(2, "exchange --blocks -3", "--blocks: '-3' is no non-negative integer");
+  expect_refused(2, "exchange --blocks -3",
+                 "--blocks: '-3' is no non-negative integer such as 4096");
+  for (const std::string option : {"alltoall --bytes", "exchange --memory", "sizes --most"})
+    expect_refused(
+        2, option + " 4X",
+        option.substr(option.find('-')) + ": '4X' is not a number of bytes; write for example 4M");
   expect_refused(2, "--verison", "unknown option '--verison'; did you mean '--version'?");
 }
 

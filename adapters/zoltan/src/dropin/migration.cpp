@@ -44,7 +44,7 @@ class Migration {
       : zoltan_(zoltan),
         parameters_(parameters),
         frame_(mpi::Channel::open_for_planning(communicator), untraced(parameters.options),
-               "Options::progress"),
+               "callback progress"),
         call_(frame_, parameters_.options),
         callbacks_(zoltan),
         context_{call_, channel_, ledger_, callbacks_, parameters_, lists, {}, report, {}},

@@ -167,14 +167,14 @@ class ListReader {
     if (entries.lid == 0 && !call_.options.slot_of)
       return invalid(
           "there are no local ids (NUM_LID_ENTRIES 0) to say in which slots the objects "
-          "are; give ListOptions::slot_of");
+          "are; give option slot_of");
     return std::nullopt;
   }
 
   [[nodiscard]] std::optional<Diagnostic> check_array(const char* name, std::size_t size,
                                                       int words) const {
     if (size == 0 || size == call_.slots * static_cast<std::uint64_t>(words)) return std::nullopt;
-    return invalid("ListOptions::", name, " has ", size, " entries for ", call_.slots,
+    return invalid("option ", name, " has ", size, " entries for ", call_.slots,
                    " slots; it needs ", words, " for each");
   }
 
@@ -203,9 +203,8 @@ class ListReader {
     agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, call_.entries.gid);
     agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, call_.entries.lid);
     if (call_.slots > 0) moved_along_ = {!options.parts.empty(), !options.global_ids.empty()};
-    agreement.equal({.name = "ListOptions::parts", .text = mpi::is_given}, moved_along_.parts);
-    agreement.equal({.name = "ListOptions::global_ids", .text = mpi::is_given},
-                    moved_along_.global_ids);
+    agreement.equal({.name = "option parts", .text = mpi::is_given}, moved_along_.parts);
+    agreement.equal({.name = "option global_ids", .text = mpi::is_given}, moved_along_.global_ids);
     moved_along_.is_reported = !call_.report.empty();
     agreement.largest(moved_along_.is_reported);
     agreement.run(channel_, mine);
@@ -252,10 +251,10 @@ class ListReader {
 std::vector<Field> fields_along(const MovedAlong& moved, const ListOptions& options,
                                 int gid_words) {
   std::vector<Field> fields;
-  if (moved.parts.value_or(false)) fields.push_back(field(options.parts, 1, "ListOptions::parts"));
+  if (moved.parts.value_or(false)) fields.push_back(field(options.parts, 1, "option parts"));
   if (moved.global_ids.value_or(false))
     fields.push_back(
-        field(options.global_ids, static_cast<std::size_t>(gid_words), "ListOptions::global_ids"));
+        field(options.global_ids, static_cast<std::size_t>(gid_words), "option global_ids"));
   return fields;
 }
 

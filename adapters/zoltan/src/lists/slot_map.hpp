@@ -67,7 +67,7 @@ class SlotMap {
       std::uint64_t slot = 0;
       if (!slot_of) {
         slot = *lid;
-      } else if (!failure.attempt("ListOptions::slot_of", [&] {
+      } else if (!failure.attempt("option slot_of", [&] {
                    const valet::detail::LeaveReserve leave;
                    slot = slot_of(listed.ids.gid(call_.entries, k), lid);
                  })) {
@@ -121,8 +121,7 @@ class SlotMap {
     };
     if (slot >= call_.slots)
       return diagnose(ErrorCode::slot_out_of_range, in_slot(), ", but the storage has ",
-                      call_.slots,
-                      " slots; give slots from 0 as local ids, or ListOptions::slot_of");
+                      call_.slots, " slots; give slots from 0 as local ids, or option slot_of");
     if (!is_occupied(slot))
       return invalid(in_slot(), ", which holds no object (",
                      (call_.occupied.is_masked()
@@ -143,13 +142,13 @@ class SlotMap {
     const int part = listed_.part(k);
     if (part < 0 || static_cast<std::uint64_t>(part) >= table.size())
       return invalid(named(k), " goes to part ", part,
-                     ", which has no rank: ListOptions::part_to_rank has entries for parts "
+                     ", which has no rank: option part_to_rank has entries for parts "
                      "0 to ",
                      table.size() - 1);
     const int rank = table[static_cast<std::size_t>(part)];
     if (rank >= 0 && rank < call_.ranks) return std::nullopt;
     return diagnose(ErrorCode::rank_out_of_range, named(k), " goes to part ", part,
-                    ", which ListOptions::part_to_rank gives to rank ", rank,
+                    ", which option part_to_rank gives to rank ", rank,
                     ", but the communicator has ranks 0 to ", call_.ranks - 1,
                     "; fix the table, nothing has moved");
   }

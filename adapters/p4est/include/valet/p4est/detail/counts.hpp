@@ -125,7 +125,7 @@ struct Transfer {
     const std::size_t ranks = counts.sent.size();
     if (any_order)
       return Diagnostic{ErrorCode::invalid_argument,
-                        "AlltoallOptions::any_order is set, but data must be in the order of "
+                        "option any_order is set, but data must be in the order of "
                         "their quadrants; leave it off"};
     if (auto wrong = check(partitions, ranks)) return wrong;
     counts.fingerprint = fingerprint_of(partitions, ranks);
