@@ -19,9 +19,8 @@ template <class... Parts>
 
 /// Which process it is for is not known here. The one that gets blocks last has the fewest rows.
 void check_leading_dimension(int leading_dimension, const Dimension& rows) {
-  const std::int64_t fewest =
-      rows.local_extent((rows.first_rank() + rows.ranks() - 1) % rows.ranks());
-  const std::int64_t least = std::max<std::int64_t>(fewest, 1);
+  const int last = (rows.first_rank() > 0 ? rows.first_rank() : rows.ranks()) - 1;
+  const std::int64_t least = std::max<std::int64_t>(rows.local_extent(last), 1);
   if (leading_dimension < least)
     refuse_descriptor("leading dimension LLD = ", leading_dimension, " must be at least ", least,
                       ", and at least the rank's local rows (NUMROC)");
@@ -57,7 +56,6 @@ ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int lea
   if (layout.dimensions() != 2)
     refuse_descriptor("it describes two dimensions, the layout has ", layout.dimensions());
   if (layout.is_cut()) refuse_descriptor("it describes equal blocks, but the layout is cut");
-  check_leading_dimension(leading_dimension, layout.dimension(0));
   const Dimension& rows = layout.dimension(0);
   const Dimension& columns = layout.dimension(1);
   ScalapackDescriptor descriptor{};
@@ -69,6 +67,7 @@ ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int lea
   descriptor[nb] = as_integer(columns.block_size(), "NB");
   descriptor[rsrc] = rows.first_rank();
   descriptor[csrc] = columns.first_rank();
+  check_leading_dimension(leading_dimension, rows);
   descriptor[lld] = leading_dimension;
   return descriptor;
 }

@@ -115,7 +115,7 @@ TEST(BlockCyclic, RefusesWhatIsNoLayoutAndSaysWhere) {
       BlockCyclic(bad.extents, bad.block_sizes, bad.grid, IndexOrder::row_major, bad.first_ranks);
     });
     EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << bad.text;
-    expect_words(outcome.text, {bad.text, "BlockCyclic"});
+    expect_words(outcome.text, {bad.text, "block-cyclic layout: "});
   }
   const Outcome seven = outcome_of([] { BlockCyclic::Extents{1, 1, 1, 1, 1, 1, 1}; });
   EXPECT_EQ(seven.code, ErrorCode::invalid_argument);

@@ -174,10 +174,11 @@ TEST_F(FileErrors, CallsThatAreNotWhatTheFileIs) {
   const BlockStorage storage{field(ids_, 1, "id")};
   expect_refused(ErrorCode::invalid_argument, {"no 'c'", "'b' (blocks", "'a' (an array)"},
                  [&](Junction& file) { file.get(storage, "c").wait(); });
-  expect_refused(ErrorCode::invalid_argument, {"no more 'b'"}, [&](Junction& file) {
-    file.get(storage, "b").wait();
-    file.get(storage, "b").wait();
-  });
+  expect_refused(ErrorCode::invalid_argument,
+                 {"'b' (blocks by ranks) was got as often as it was put"}, [&](Junction& file) {
+                   file.get(storage, "b").wait();
+                   file.get(storage, "b").wait();
+                 });
   expect_refused(ErrorCode::invalid_argument, {"open to get from it"},
                  [&](Junction& file) { file.put(storage, 1, "b").wait(); });
   expect_refused(ErrorCode::field_mismatch, {"'other' of 4 bytes", "'id' of 4, 'step' of 4"},

@@ -112,7 +112,7 @@ TEST_F(JunctionErrors, TooLargeGrid) {
 TEST_F(JunctionErrors, RanksThatTheSideDoesNotHave) {
   expect(
       ErrorCode::rank_out_of_range,
-      {"names rank 5", "number 0", "ranks 0 to 0; ranks count from 0: fix GridLayout"},
+      {"names rank 5", "number 0", "ranks 0 to 0; ranks count from 0: fix the ranks of"},
       [&] {
         return put({BlockCyclic::block({9}, {1}), {5}});
       },
@@ -234,7 +234,7 @@ TEST_F(JunctionErrors, ClosedByOneSideOnly) {
 TEST_F(JunctionErrors, AClosedJunction) {
   Junction other = Junction::connect(sides_->between(), "closed");
   other.close();
-  expect_thrown(ErrorCode::invalid_argument, {"closed", "connect()"},
+  expect_thrown(ErrorCode::invalid_argument, {"closed", "make another"},
                 [&] { static_cast<void>(other.ranks()); });
 }
 TEST_F(JunctionErrors, WhatArrivesOtherwiseThanItWasPut) {

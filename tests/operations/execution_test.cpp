@@ -165,7 +165,7 @@ TEST(Bound, PlanIsOneForTheStorageUntilAnotherIsGiven) {
   const auto expect_unbound = [&] {
     const Outcome outcome = outcome_of([&] { execute(plan); });
     EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-    expect_words(outcome.text, {"is not bound", "bind()"});
+    expect_words(outcome.text, {"is not bound", "bind it, after"});
   };
   expect_unbound();
   plan.bind(filled->storage());

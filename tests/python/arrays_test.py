@@ -255,7 +255,8 @@ class Mistakes(unittest.TestCase):
             raised(lambda: plan.execute(x))
             self.assertEqual(list(x), [(rank - step) % size] * 4)
         values, lengths = np.full(4, rank), np.ones(4, np.uint64)
-        raised(lambda: valet.migrate_lists(comm, valet.Lists(values, lengths), {}, 4, [(rank + 1) % size] * 4, **options))
+        lists = valet.Lists(values, lengths)
+        raised(lambda: valet.migrate_lists(comm, lists, {}, 4, [(rank + 1) % size] * 4, **options))
         self.assertEqual(list(values), [(rank - 1) % size] * 4)
         blocks, turns = valet.Layout([4 * size], [4], [size]), valet.Layout([4 * size], [1], [size])
         there = np.zeros(4, int)
@@ -329,14 +330,14 @@ class ListsLayoutsAndFiles(unittest.TestCase):
             some, part = np.zeros(3, np.int64), np.zeros(len(range(rank, 2 * size, size)))
             file.get_array("field", part, valet.Layout([2 * size], [1], [size]))
             self.assertEqual(list(part), list(range(rank, 2 * size, size)))
-            self.assertEqual(file.get_blocks("particles", {"id": some}), 3)
-            self.assertEqual(list(some), [1000 * rank + k for k in range(3)])
             with self.assertRaisesRegex(valet.Error, "open to get from it"):
                 file.put_blocks("particles", arrays)
             is_odd = rank == size - 1
             for wanted, text in (((-1, 2), "first is -1;"), ((0, 2.5), "count is 2.5;"), ((None, 2), "first is None;")):
                 same_error(self, lambda: file.get_blocks("particles", {"id": some}, *(wanted if is_odd else (0, 2))),
                            "invalid_argument", f"rank {size - 1}: {text} give both first and count")
+            self.assertEqual(file.get_blocks("particles", {"id": some}), 3)
+            self.assertEqual(list(some), [1000 * rank + k for k in range(3)])
         with self.assertRaisesRegex(valet.Error, "this junction is closed"):
             file.get_blocks("particles", {"id": some})
         for name, options in (None, {}), (path, {"budget_bytes": "4M"}):

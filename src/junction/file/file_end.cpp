@@ -132,12 +132,17 @@ const file::Record& FileEnd::next(const Description& wanted) {
     current_ = r;
     return records[r];
   }
+  if (was_there)
+    throw Error(ErrorCode::invalid_argument,
+                joined(name_of(wanted),
+                       " was got as often as it was put; open the file once more to "
+                       "get it again"));
   std::string all;
   for (const file::Record& record : records)
     all += (all.empty() ? "" : ", ") + name_of(record.description);
   throw Error(ErrorCode::invalid_argument,
-              joined("the file has no ", was_there ? "more " : "", name_of(wanted), ", but ",
-                     all.empty() ? "nothing" : all, "; get what was put, by its label"));
+              joined("the file has no ", name_of(wanted), ", but ", all.empty() ? "nothing" : all,
+                     "; get what was put, by its label"));
 }
 
 Report FileEnd::report(const Ledger& ledger, std::uint64_t row_bytes, std::uint64_t parts,
