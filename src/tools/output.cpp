@@ -44,6 +44,16 @@ std::string cell(const std::string& key, const Case& value) {
   return value.is_number_float() ? formatted("%.4g", value.get<double>()) : value.dump();
 }
 
+/// A value in a text, as print_filled() has it.
+std::string in_text(const Case& value, std::string_view unit) {
+  if (value.is_string()) return value.get<std::string>();
+  if (unit == "B") return readable_bytes(value.get<std::uint64_t>());
+  if (unit.empty() && value.is_number_float()) return formatted("%.6g", value.get<double>());
+  if (unit.empty()) return value.dump();
+  const double scale = unit == "m" ? 1e3 : unit == "u" ? 1e6 : 1e-9;
+  return formatted("%.4g", value.get<double>() * scale);
+}
+
 /// The name of a column, then a cell for each row.
 using Column = std::vector<std::string>;
 
@@ -135,6 +145,21 @@ void print_table(const std::vector<Case>& cases) {
   }
   print_list("in all rows:", alike);
   if (!columns.empty()) print_columns(columns);
+}
+
+void print_filled(std::string_view text, const Case& values) {
+  std::string filled;
+  for (std::size_t open = 0; (open = text.find('{')) != std::string_view::npos;) {
+    const std::size_t close = text.find('}', open);
+    const std::string_view field = text.substr(open + 1, close - open - 1);
+    const std::size_t end = std::min(field.find(':'), field.size());
+    const Case::json_pointer path("/" + std::string(field.substr(0, end)));
+    filled.append(text.substr(0, open))
+        .append(in_text(values.at(path), field.substr(std::min(end + 1, field.size()))));
+    text.remove_prefix(close + 1);
+  }
+  std::printf("%s%.*s", filled.c_str(), static_cast<int>(text.size()), text.data());
+  std::fflush(stdout);
 }
 
 int JsonFile::create(const std::string& path) {

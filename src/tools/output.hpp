@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace valet::tools {
@@ -21,6 +22,10 @@ using Case = nlohmann::ordered_json;
 /// word seconds or bytes. If that is wider than 120 characters, what is the same in all rows is in
 /// a line of its own, and columns that are left over follow below, with the numbers of the rows.
 void print_table(const std::vector<Case>& cases);
+
+/// Prints a text in which {part/key}, the path of one of the values, stands for it. :B behind the
+/// path asks for readable bytes, :m, :u and :G for thousandths, millionths and billions of a unit.
+void print_filled(std::string_view text, const Case& values);
 
 /// A JSON file, which is there as a whole or not at all.
 class JsonFile {

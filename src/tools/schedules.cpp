@@ -138,8 +138,8 @@ void check_feasible(const TransferMatrix& matrix, std::span<const std::uint64_t>
   }
   if (all_free == 0 && matrix.volume() > 0)
     fail(ErrorCode::infeasible,
-         "no rank has a free slot, so no block can move: give at least one free slot to "
-         "one rank (scratch counts)");
+         "no rank has a free slot, so no block can move: give at least one free slot to one rank "
+         "(scratch counts)");
 }
 
 std::vector<std::uint64_t> least_free(const TransferMatrix& matrix, std::uint64_t extra) {

@@ -98,38 +98,6 @@ std::string note(const Case& one, const Case& bounds) {
   return one["phases"] > bounds["published"] ? "more than the published bound" : "";
 }
 
-/// A number as it is in the file.
-std::string text(const Case& object, const char* key) { return object[key].dump(); }
-
-void print_problem(const Case& problem, const Case& bounds, const Case& relaxation) {
-  std::printf("%s: %s ranks, %s transfers, T = %s blocks\n",
-              problem["name"].get<std::string>().c_str(), text(problem, "ranks").c_str(),
-              text(problem, "transfers").c_str(), text(problem, "volume").c_str());
-  std::printf("free slots: M = %s, %s to %s on a rank\n", text(problem, "free").c_str(),
-              text(problem, "free_least").c_str(), text(problem, "free_most").c_str());
-  std::printf(
-      "bounds: at least %s phases, ceil(T/M); with parking at every phase at most %s, "
-      "ceil(2T/M)+1, but for continuous; published as %s, ceil(3T/2M)+1\n",
-      text(bounds, "lower").c_str(), text(bounds, "upper").c_str(),
-      text(bounds, "published").c_str());
-  std::printf(
-      "relaxation: %s phases, %s pieces; %.6g blocks moved before them, %.6g after, "
-      "%.6g in all\n\n",
-      text(relaxation, "phases").c_str(), text(relaxation, "pieces").c_str(),
-      relaxation["blocks_before"].get<double>(), relaxation["blocks_after"].get<double>(),
-      relaxation["volume"].get<double>());
-}
-
-void print_exact(const Case& exact) {
-  if (exact["proved"].get<bool>())
-    std::printf("\nexact minimum: %s phases (proved, %.3g s)\n", text(exact, "upper").c_str(),
-                exact["seconds"].get<double>());
-  else
-    std::printf("\nexact minimum: not proved (%s), between %s and %s phases\n",
-                exact["why"].get<std::string>().c_str(), text(exact, "lower").c_str(),
-                text(exact, "upper").c_str());
-}
-
 }  // namespace
 
 Case analyse(const Problem& problem, const AnalysisOptions& options) {
@@ -165,7 +133,17 @@ Case analyse(const Problem& problem, const AnalysisOptions& options) {
 
 void print(const Case& analysis) {
   const Case& bounds = analysis["bounds"];
-  print_problem(analysis["problem"], bounds, analysis["relaxation"]);
+  tools::print_filled(
+      "{problem/name}: {problem/ranks} ranks, {problem/transfers} transfers, T = {problem/volume} "
+      "blocks\n"
+      "free slots: M = {problem/free}, {problem/free_least} to {problem/free_most} on a rank\n"
+      "bounds: at least {bounds/lower} phases, ceil(T/M); with parking at every phase at most "
+      "{bounds/upper}, ceil(2T/M)+1, but for continuous; published as {bounds/published}, "
+      "ceil(3T/2M)+1\n"
+      "relaxation: {relaxation/phases} phases, {relaxation/pieces} pieces; "
+      "{relaxation/blocks_before} blocks moved before them, {relaxation/blocks_after} after, "
+      "{relaxation/volume} in all\n\n",
+      analysis);
   std::vector<Case> phases = analysis["cases"];
   for (Case& row : phases) {
     row["note"] = note(row, bounds);
@@ -176,8 +154,12 @@ void print(const Case& analysis) {
   tools::print_table(phases);
   std::printf("\n");
   tools::print_table(analysis["cyclic"]);
-  print_exact(analysis["exact"]);
-  std::fflush(stdout);
+  const Case& exact = analysis["exact"];
+  tools::print_filled(
+      exact["proved"].get<bool>()
+          ? "\nexact minimum: {upper} phases (proved, {seconds} s)\n"
+          : "\nexact minimum: not proved ({why}), between {lower} and {upper} phases\n",
+      exact);
 }
 
 }  // namespace valet::plan

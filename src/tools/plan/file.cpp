@@ -4,8 +4,7 @@
 #include <valet/junction.hpp>
 #include <valet/mpi.hpp>
 
-#include <cstdio>
-#include <vector>
+#include <string>
 
 namespace valet::plan {
 namespace {
@@ -60,9 +59,8 @@ tools::Case contents_of(const std::string& path) {
 }
 
 void print_contents(const tools::Case& contents) {
-  std::printf("%s, written by %d ranks\n\n", contents["file"]["path"].get<std::string>().c_str(),
-              contents["file"]["ranks"].get<int>());
-  tools::print_table(contents["records"].get<std::vector<tools::Case>>());
+  tools::print_filled("{file/path}, written by {file/ranks} ranks\n\n", contents);
+  tools::print_table(contents["records"]);
 }
 
 }  // namespace valet::plan

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <limits>
 
 namespace valet::plan {
@@ -114,13 +113,11 @@ tools::Case analyse(const JunctionSizes& sizes, std::uint64_t budget_bytes) {
 }
 
 void print_junction(const tools::Case& analysis) {
-  const tools::Case& junction = analysis["junction"];
-  std::printf("An array of %s elements of %llu bytes, %s, with a budget of %llu bytes a rank\n\n",
-              junction["extent"].get<std::string>().c_str(),
-              static_cast<unsigned long long>(junction["element_bytes"].get<std::uint64_t>()),
-              junction["move"].get<std::string>().c_str(),
-              static_cast<unsigned long long>(junction["budget_bytes"].get<std::uint64_t>()));
-  tools::print_table(analysis["sides"].get<std::vector<tools::Case>>());
+  tools::print_filled(
+      "An array of {extent} elements of {element_bytes} bytes, {move}, with a budget of "
+      "{budget_bytes} bytes a rank\n\n",
+      analysis["junction"]);
+  tools::print_table(analysis["sides"]);
 }
 
 }  // namespace valet::plan

@@ -38,8 +38,8 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
       {"matrix", &arguments.matrix,
        "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
        "row to column, ranks counted from 1, such as Options::transfers writes; give either this, "
-       "--pattern, --graph, --neighbours or "
-       "--junction. Or a file that ranks have written, NAME.valet: prints what is in it"},
+       "--pattern, --graph, --neighbours or --junction. Or a file that ranks have written, "
+       "NAME.valet: prints what is in it"},
       {"--pattern", &arguments.pattern.name, "generated transfer matrix: " + names},
       {"--graph", &arguments.graph,
        "Matrix Market file of a directed graph; the redistribution takes |V|+1 phases if and only "

@@ -189,8 +189,8 @@ std::uint32_t default_start(const TransferMatrix& graph) {
   const auto found = std::find(degrees.begin(), degrees.end(), 1U);
   if (found == degrees.end())
     refuse(
-        "no vertex has exactly one edge into it, as the start of the gadget must: add a vertex "
-        "on an edge that every circuit takes, or try another graph");
+        "no vertex has exactly one edge into it, as the start of the gadget must: add a vertex on "
+        "an edge that every circuit takes, or try another graph");
   return static_cast<std::uint32_t>(found - degrees.begin());
 }
 

@@ -18,8 +18,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -28,6 +26,20 @@ namespace {
 
 using tools::refuse;
 using Index = std::uint32_t;
+
+/// One structure, or a few that belong together.
+struct Part {
+  const char* name;
+  std::uint64_t bytes;
+};
+/// What is there at one moment.
+using Parts = std::vector<Part>;
+
+std::uint64_t sum_of(const Parts& parts) {
+  std::uint64_t sum = 0;
+  for (const Part& part : parts) sum += part.bytes;
+  return sum;
+}
 
 constexpr std::uint32_t most_ranks = 1'000'000'000;  // distances are sums of two ranks, as int
 
@@ -86,7 +98,7 @@ std::uint64_t index_bytes(const Flows& flows) {
 
 /// The moments of planning at which something was just added (plan/planner.cpp). One that is never
 /// the largest is left out.
-std::vector<FootprintParts> moments_of_planning(const Flows& flows) {
+std::vector<Parts> moments_of_planning(const Flows& flows) {
   using schedule::GrainOrder;
   const std::size_t to = flows.outgoing.size(), from = flows.incoming.size();
   const std::uint64_t bitmap = storage::SlotSet::bytes_for(flows.slots);
@@ -120,7 +132,8 @@ std::vector<FootprintParts> moments_of_planning(const Flows& flows) {
   };
 }
 
-FootprintParts moving_parts(const Options& options, const BlockTraits& blocks, const Flows& flows) {
+/// What is there while data moves; scratch is the last of it.
+Parts moving_parts(const Options& options, const BlockTraits& blocks, const Flows& flows) {
   const schedule::OrderedSizes sizes = schedule::ordered_sizes(
       stream_limits(options, blocks, flows), flows.any.in_wait, flows.any.shift);
   const engine::CreditTransport::RequestCounts requests{
@@ -140,10 +153,9 @@ FootprintParts moving_parts(const Options& options, const BlockTraits& blocks, c
        engine::scratch_bytes_of(options, blocks, scratch_blocks) + detail::cache_line_bytes}};
 }
 
-tools::Case parts_of(const FootprintParts& parts) {
+tools::Case parts_of(const Parts& parts) {
   tools::Case rows = tools::Case::array();
-  for (const FootprintPart& part : parts)
-    rows.push_back({{"bytes", part.bytes}, {"part", part.name}});
+  for (const Part& part : parts) rows.push_back({{"bytes", part.bytes}, {"part", part.name}});
   return rows;
 }
 
@@ -206,107 +218,89 @@ Flows flows_of(Ledger& ledger, const ScaleOptions& options) {
   return flows;
 }
 
-}  // namespace
-
-std::uint64_t sum_of(const FootprintParts& parts) {
-  return std::accumulate(
-      parts.begin(), parts.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const FootprintPart& part) { return sum + part.bytes; });
+/// How long planning takes by the alpha-beta model: reductions and barriers by recursive doubling,
+/// one latency a level; a round trip for as many counts as are received at a time; the map read
+/// twice. Nothing for the processor's time for a message. At least two reductions and a barrier.
+tools::Case time_of(const ScaleOptions& options) {
+  const auto levels = static_cast<std::uint32_t>(std::bit_width(options.ranks - 1));
+  constexpr std::uint32_t rounds = reductions_of_plan + barriers_of_plan;
+  const double level = options.latency_seconds + bytes_of_reduction / options.bandwidth;
+  const double collective = rounds * levels * level;
+  // Counts are acknowledged, so many at a time.
+  constexpr auto at_once = static_cast<std::uint32_t>(mpi::sparse_counts_at_once);
+  const std::uint32_t round_trips = (options.neighbours + at_once - 1) / at_once;
+  const double neighbours = 2 * options.latency_seconds * round_trips;
+  const double local =
+      static_cast<double>(options.blocks) * (2 * sizeof(int) + sizeof(Index)) / options.bandwidth;
+  return {{"levels", levels},
+          {"rounds", rounds},
+          {"collective", collective},
+          {"neighbours", neighbours},
+          {"local", local},
+          {"planning", collective + neighbours + local},
+          {"least", 3 * levels * level}};
 }
 
-Footprint footprint_of(const ScaleOptions& scale) {
+}  // namespace
+
+tools::Case analyse(const ScaleOptions& scale) {
+  check(scale);
   Ledger ledger;
   const Options options = options_of(scale);
   const BlockTraits blocks = blocks_of(scale);
   const Flows flows = flows_of(ledger, scale);
+  // Else arrivals are listed, and what follows does not hold.
   const schedule::StreamLimits limits = stream_limits(options, blocks, flows);
-  return {limits.waiting < schedule::room_to_wait(limits),
-          std::ranges::max(moments_of_planning(flows), {}, sum_of),
-          moving_parts(options, blocks, flows)};
-}
-
-PlanningTime planning_time(const ScaleOptions& options) {
-  PlanningTime time;
-  time.levels = static_cast<std::uint32_t>(std::bit_width(options.ranks - 1));
-  time.rounds = reductions_of_plan + barriers_of_plan;
-  const double level = options.latency_seconds + bytes_of_reduction / options.bandwidth;
-  time.collective_seconds = time.rounds * time.levels * level;
-  // Counts are acknowledged, so many at a time.
-  constexpr auto at_once = static_cast<std::uint32_t>(mpi::sparse_counts_at_once);
-  const std::uint32_t round_trips = (options.neighbours + at_once - 1) / at_once;
-  time.neighbour_seconds = 2 * options.latency_seconds * round_trips;
-  time.local_seconds =
-      static_cast<double>(options.blocks) * (2 * sizeof(int) + sizeof(Index)) / options.bandwidth;
-  time.least_seconds = 3 * time.levels * level;
-  return time;
-}
-
-tools::Case analyse(const ScaleOptions& options) {
-  check(options);
-  const Footprint footprint = footprint_of(options);
-  if (!footprint.lands_in_order)
-    refuse("--budget is ", options.budget_bytes,
+  if (limits.waiting >= schedule::room_to_wait(limits))
+    refuse("--budget is ", scale.budget_bytes,
            " bytes, too little for the blocks that wait for their slots: give more, or smaller "
            "--block-bytes");
-  const PlanningTime time = planning_time(options);
-  const std::uint64_t slots = 2 * sizeof(Index) * options.blocks;  // in order, of any
+  const Parts planning = std::ranges::max(moments_of_planning(flows), {}, sum_of);
+  const Parts moving = moving_parts(options, blocks, flows);
+  const std::uint64_t slots = 2 * sizeof(Index) * scale.blocks;  // in order, of any
   return {{"scale",
-           {{"ranks", options.ranks},
-            {"neighbours", options.neighbours},
-            {"blocks", options.blocks},
-            {"block_bytes", options.block_bytes},
-            {"budget", options.budget_bytes},
-            {"latency", options.latency_seconds},
-            {"bandwidth", options.bandwidth}}},
-          {"planning", parts_of(footprint.planning)},
-          {"moving", parts_of(footprint.moving)},
+           {{"ranks", scale.ranks},
+            {"neighbours", scale.neighbours},
+            {"blocks", scale.blocks},
+            {"block_bytes", scale.block_bytes},
+            {"budget", scale.budget_bytes},
+            {"latency", scale.latency_seconds},
+            {"bandwidth", scale.bandwidth}}},
+          {"planning", parts_of(planning)},
+          {"moving", parts_of(moving)},
           {"memory",
-           {{"planning", sum_of(footprint.planning)},
-            {"moving", sum_of(footprint.moving)},
-            {"state", footprint.state()},
-            {"peak", footprint.peak()},
+           {{"planning", sum_of(planning)},
+            {"moving", sum_of(moving)},
+            // Not for blocks: no budget pays for it.
+            {"state", sum_of(moving) - moving.back().bytes},
+            {"peak", std::max(sum_of(planning), sum_of(moving))},
             {"promised",
-             slots + detail::promised_bytes(options.budget_bytes, options.neighbours, 0, false)},
-            {"root", detail::promised_of_rank * options.ranks}}},
-          {"time",
-           {{"levels", time.levels},
-            {"rounds", time.rounds},
-            {"collective", time.collective_seconds},
-            {"neighbours", time.neighbour_seconds},
-            {"local", time.local_seconds},
-            {"planning", time.seconds()},
-            {"least", time.least_seconds}}}};
+             slots + detail::promised_bytes(scale.budget_bytes, scale.neighbours, 0, false)},
+            {"root", detail::promised_of_rank * scale.ranks}}},
+          {"time", time_of(scale)}};
 }
 
 void print_scale(const tools::Case& analysis) {
-  const tools::Case& scale = analysis["scale"];
-  const tools::Case& memory = analysis["memory"];
-  const tools::Case& time = analysis["time"];
-  const auto bytes = [](const tools::Case& of, const char* key) {
-    return static_cast<unsigned long long>(of[key].get<std::uint64_t>());
-  };
-  const auto microseconds = [&](const char* key) { return time[key].get<double>() * 1e6; };
-  std::printf("%llu ranks with %llu neighbours each; %llu blocks of %llu bytes leave every rank\n",
-              bytes(scale, "ranks"), bytes(scale, "neighbours"), bytes(scale, "blocks"),
-              bytes(scale, "block_bytes"));
-  std::printf("\nplanning: at most %llu bytes on a rank at any time\n", bytes(memory, "planning"));
+  tools::print_filled(
+      "{scale/ranks} ranks with {scale/neighbours} neighbours each; {scale/blocks} blocks of "
+      "{scale/block_bytes} bytes leave every rank\n"
+      "\nplanning: at most {memory/planning} bytes on a rank at any time\n",
+      analysis);
   tools::print_table(analysis["planning"]);
-  std::printf("\nmoving data: %llu bytes on a rank, %llu of them not scratch\n",
-              bytes(memory, "moving"), bytes(memory, "state"));
+  tools::print_filled(
+      "\nmoving data: {memory/moving} bytes on a rank, {memory/state} of them not scratch\n",
+      analysis);
   tools::print_table(analysis["moving"]);
-  std::printf(
-      "\npeak: %llu bytes on a rank, bound: %llu; ranks that are not neighbours add nothing\n",
-      bytes(memory, "peak"), bytes(memory, "promised"));
-  std::printf(
-      "cyclic, bitonic, pairwise, parking and a centralized scheduler add 64*P = %llu bytes\n",
-      bytes(memory, "root"));
-  std::printf(
-      "planning takes %.4g us: %llu reductions and barriers (%llu levels) %.4g us, counts of "
-      "neighbours %.4g us, map %.4g us\n",
-      microseconds("planning"), bytes(time, "rounds"), bytes(time, "levels"),
-      microseconds("collective"), microseconds("neighbours"), microseconds("local"));
-  std::printf("two reductions and a barrier alone take %.4g us\n", microseconds("least"));
-  std::fflush(stdout);
+  tools::print_filled(
+      "\npeak: {memory/peak} bytes on a rank, bound: {memory/promised}; ranks that are not "
+      "neighbours add nothing\n"
+      "cyclic, bitonic, pairwise, parking and a centralized scheduler add 64*P = {memory/root} "
+      "bytes\n"
+      "planning takes {time/planning:u} us: {time/rounds} reductions and barriers ({time/levels} "
+      "levels) {time/collective:u} us, counts of neighbours {time/neighbours:u} us, map "
+      "{time/local:u} us\n"
+      "two reductions and a barrier alone take {time/least:u} us\n",
+      analysis);
 }
 
 }  // namespace valet::plan

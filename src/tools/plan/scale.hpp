@@ -3,9 +3,7 @@
 
 #include "tools/output.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <vector>
 
 namespace valet::plan {
 
@@ -30,53 +28,11 @@ struct ScaleOptions {
   double bandwidth = 1e10;  ///< bytes a second
 };
 
-/// One structure, or a few that belong together.
-struct FootprintPart {
-  const char* name = "";
-  std::uint64_t bytes = 0;
-};
-
-/// What is there at one moment.
-using FootprintParts = std::vector<FootprintPart>;
-
-[[nodiscard]] std::uint64_t sum_of(const FootprintParts& parts);
-
-struct Footprint {
-  /// Whether the budget holds the blocks that wait for their slots. Else arrivals are listed, and
-  /// what follows does not hold.
-  bool lands_in_order = true;
-  FootprintParts planning;  ///< at the moment of planning when most is there
-  FootprintParts moving;    ///< while data moves; scratch is the part behind `state`
-  /// Report::peak_extra_bytes of a first plan whose ranks share no memory and keep none.
-  [[nodiscard]] std::uint64_t peak() const { return std::max(sum_of(planning), sum_of(moving)); }
-  /// The part of `moving` that is not for blocks: no budget pays for it.
-  [[nodiscard]] std::uint64_t state() const {
-    return sum_of(moving) - (moving.empty() ? 0 : moving.back().bytes);
-  }
-};
-
-/// What a rank takes of its memory, by structure, from its flows alone: the number of ranks adds
-/// nothing. Each structure says itself what it takes, so nothing here is a copy of a number. Takes
-/// the memory that planning takes, but neither MPI nor memory for blocks.
-/// @param options  Checked.
-[[nodiscard]] Footprint footprint_of(const ScaleOptions& options);
-
-/// How long planning takes by the alpha-beta model: reductions and barriers by recursive doubling,
-/// one latency a level; a round trip for as many counts as are received at a time; the map read
-/// twice. Nothing for the processor's time for a message.
-struct PlanningTime {
-  std::uint32_t levels = 0;       ///< ceil(log2 P)
-  std::uint32_t rounds = 0;       ///< reductions and barriers
-  double collective_seconds = 0;  ///< in those
-  double neighbour_seconds = 0;   ///< to tell the neighbours how much comes
-  double local_seconds = 0;       ///< to read the map and sort the exports
-  double least_seconds = 0;       ///< two reductions and a barrier
-  [[nodiscard]] double seconds() const {
-    return collective_seconds + neighbour_seconds + local_seconds;
-  }
-};
-[[nodiscard]] PlanningTime planning_time(const ScaleOptions& options);
-
+/// What a rank takes of its memory, by structure, from its flows alone, and how long planning
+/// takes: the number of ranks adds nothing to the memory. Each structure says itself what it takes,
+/// so nothing here is a copy of a number. "peak" is Report::peak_extra_bytes of a first plan whose
+/// ranks share no memory and keep none; "planning" is at the moment of planning when most is there.
+/// Takes the memory that planning takes, but neither MPI nor memory for blocks.
 /// @throws Error invalid_argument, naming the option that is wrong, and where the budget is too
 ///         small to land in order.
 /// {"scale": ..., "planning": [...], "moving": [...], "memory": ..., "time": ...}.

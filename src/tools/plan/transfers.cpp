@@ -140,25 +140,21 @@ tools::Case analyse_transfers(const schedule::TransferMatrix& matrix,
 }
 
 void print_transfers(const tools::Case& analysis, const schedule::TransferMatrix& matrix) {
-  const auto bytes = [](const tools::Case& of, const char* key) {
-    return tools::readable_bytes(of[key].get<std::uint64_t>());
-  };
-  const tools::Case& busiest = analysis["busiest"];
-  const tools::Case& memory = analysis["memory"];
-  std::printf("%s leave their rank, %s a block\n", bytes(analysis, "bytes").c_str(),
-              bytes(analysis, "block_bytes").c_str());
-  std::printf("busiest rank: %s (of 0 to %u), which sends %s to %s ranks and gets %s from %s\n",
-              busiest["rank"].dump().c_str(), matrix.ranks() - 1,
-              bytes(busiest, "bytes_sent").c_str(), busiest["destinations"].dump().c_str(),
-              bytes(busiest, "bytes_received").c_str(), busiest["sources"].dump().c_str());
-  std::printf("predicted time: %.4g ms at %.4g us a message and %.4g GB/s in each direction\n",
-              analysis["seconds"].get<double>() * 1e3, analysis["latency"].get<double>() * 1e6,
-              analysis["bandwidth"].get<double>() / 1e9);
-  if (memory.contains("peak"))
-    std::printf("peak memory: %s beyond the blocks, on rank %s\n", bytes(memory, "peak").c_str(),
-                memory["rank"].dump().c_str());
-  std::printf("bound of memory: %s on a rank, and 8 to 16 bytes for each of its slots\n",
-              bytes(memory, "bound").c_str());
+  tools::print_filled(
+      "{bytes:B} leave their rank, {block_bytes:B} a block\n"
+      "busiest rank: {busiest/rank} (of 0 to " +
+          std::to_string(matrix.ranks() - 1) +
+          "), which sends {busiest/bytes_sent:B} to {busiest/destinations} ranks and gets "
+          "{busiest/bytes_received:B} from {busiest/sources}\n"
+          "predicted time: {seconds:m} ms at {latency:u} us a message and {bandwidth:G} GB/s in "
+          "each direction\n",
+      analysis);
+  if (analysis["memory"].contains("peak"))
+    tools::print_filled("peak memory: {memory/peak:B} beyond the blocks, on rank {memory/rank}\n",
+                        analysis);
+  tools::print_filled(
+      "bound of memory: {memory/bound:B} on a rank, and 8 to 16 bytes for each of its slots\n",
+      analysis);
   draw_matrix(matrix);
   std::fflush(stdout);
 }
