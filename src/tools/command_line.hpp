@@ -11,18 +11,23 @@
 
 namespace valet::tools {
 
+using Number = std::uint64_t;
+using Numbers = std::vector<Number>;
+using Integers = std::vector<int>;
+using Text = std::string;
+using Texts = std::vector<Text>;
+
 /// What is wrong with the text of a value; nothing where it is right.
 using Check = std::function<std::string(const std::string& text)>;
 [[nodiscard]] Check positive();
 [[nodiscard]] Check in_range(int least, int most);
-[[nodiscard]] Check one_of(const std::vector<std::string>& names);
+[[nodiscard]] Check one_of(const Texts& names);
 
 /// An option, or an argument where the name has no dashes, and the variable that it sets. Lists are
 /// separated by commas; a bool is a flag.
 struct Option {
   const char* name;
-  std::variant<bool*, int*, double*, std::string*, std::uint32_t*, std::uint64_t*,
-               std::vector<int>*, std::vector<std::uint64_t>*, std::vector<std::string>*>
+  std::variant<bool*, int*, double*, Text*, std::uint32_t*, Number*, Integers*, Numbers*, Texts*>
       variable;
   std::string help;
   Check check = {};

@@ -39,28 +39,8 @@ Map make_map(int paper_case, std::uint64_t elements) {
 }
 
 class AlltoallBenchmark final : public Benchmark {
- public:
-  AlltoallBenchmark()
-      : Benchmark("alltoall",
-                  "All-to-all exchange of 16-byte elements inside one buffer. Compared with "
-                  "MPI_Alltoallv into an existing second buffer (ratio_warm) and into newly "
-                  "allocated memory (ratio_cold)",
-                  5) {
-    own_options_ = {
-        {"--case", &cases_,
-         "destinations of a rank (comma-separated): 1 all ranks equally, 2 three quarters of "
-         "the ranks, 3 half of the ranks, 4 a single rank; 2 and 3 need 4 ranks or more",
-         in_range(1, 4)},
-        {"--method", &methods_,
-         "methods (comma-separated): auto, stream, swaps, bitonic, pairwise, direct"},
-        {"--bytes", &bytes_, "bytes per rank (suffix K, M or G allowed)"},
-        memory_option(),
-        {"--any-order", &any_order_, "allow any order of the elements in the result"},
-        sharing_flag(),
-        storage_option()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     Jobs jobs;
     for (const int paper_case : cases_)
@@ -126,16 +106,26 @@ class AlltoallBenchmark final : public Benchmark {
     return Case::object();
   }
 
-  std::vector<int> cases_{1, 2, 3, 4};
-  std::vector<std::string> methods_{"stream", "bitonic", "pairwise"};
-  std::string bytes_ = "64M";
-  bool any_order_ = false;
+  Integers& cases_ = option<Integers>(
+      "--case", {1, 2, 3, 4},
+      "destinations of a rank (comma-separated): 1 all ranks equally, 2 three quarters of the "
+      "ranks, 3 half of the ranks, 4 a single rank; 2 and 3 need 4 ranks or more",
+      in_range(1, 4));
+  Texts& methods_ =
+      option<Texts>("--method", {"stream", "bitonic", "pairwise"},
+                    "methods (comma-separated): auto, stream, swaps, bitonic, pairwise, direct");
+  Text& bytes_ = option<Text>("--bytes", "64M", "bytes per rank (suffix K, M or G allowed)");
+  bool& any_order_ = option("--any-order", false, "allow any order of the elements in the result");
 };
 
 }  // namespace
 
 std::unique_ptr<Benchmark> make_alltoall_benchmark() {
-  return std::make_unique<AlltoallBenchmark>();
+  return std::make_unique<AlltoallBenchmark>(
+      "alltoall",
+      "All-to-all exchange of 16-byte elements inside one buffer. Compared with MPI_Alltoallv into "
+      "an existing second buffer (ratio_warm) and into newly allocated memory (ratio_cold)",
+      5, CommonOptions{.has_storage = true});
 }
 
 }  // namespace valet::bench

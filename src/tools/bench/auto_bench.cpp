@@ -9,23 +9,8 @@ namespace valet::bench {
 namespace {
 
 class AutoBenchmark final : public Benchmark {
- public:
-  AutoBenchmark()
-      : Benchmark("auto",
-                  "Automatic choice of the method. For maps to ranks: its time over that of the "
-                  "best method that the budget holds (auto_over_best)",
-                  7) {
-    own_options_ = {pattern_option(patterns_),
-                    {"--bytes", &bytes_,
-                     "bytes of blocks per rank (suffix K, M or G allowed; comma-separated)"},
-                    {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
-                    {"--free-percent", &free_percent_,
-                     "free slots, in percent of the blocks (comma-separated)"},
-                    memory_option(),
-                    sharing_flag()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, bytes_, block_bytes_,
@@ -107,14 +92,23 @@ class AutoBenchmark final : public Benchmark {
     return Case::object();
   }
 
-  std::vector<std::string> patterns_ = all_patterns();
-  std::vector<std::string> bytes_{"32M"};
-  std::vector<std::uint64_t> block_bytes_{64, 4096, 65536};
-  std::vector<std::uint64_t> free_percent_{0, 10, 100};
+  Texts& patterns_ = option<Texts>("--pattern", all_patterns(), about_patterns());
+  Texts& bytes_ = option<Texts>(
+      "--bytes", {"32M"}, "bytes of blocks per rank (suffix K, M or G allowed; comma-separated)");
+  Numbers& block_bytes_ =
+      option<Numbers>("--block-bytes", {64, 4096, 65536}, "bytes per block (comma-separated)");
+  Numbers& free_percent_ = option<Numbers>(
+      "--free-percent", {0, 10, 100}, "free slots, in percent of the blocks (comma-separated)");
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_auto_benchmark() { return std::make_unique<AutoBenchmark>(); }
+std::unique_ptr<Benchmark> make_auto_benchmark() {
+  return std::make_unique<AutoBenchmark>(
+      "auto",
+      "Automatic choice of the method. For maps to ranks: its time over that of the best method "
+      "that the budget holds (auto_over_best)",
+      7);
+}
 
 }  // namespace valet::bench

@@ -10,41 +10,42 @@
 
 namespace valet::bench {
 
+std::string about_methods() {
+  std::string known = "auto";
+  for (const schedule::MethodTraits& method : schedule::methods())
+    known.append(", ").append(method.name);
+  return "methods (comma-separated): " + known;
+}
+
+Benchmark::Benchmark(const char* called, const char* about, int repeat, const CommonOptions& common)
+    : name(called),
+      description(about),
+      memory_(common.memory == nullptr ? "" : common.memory),
+      storage_(common.has_storage ? "ordinary" : ""),
+      repeat_(repeat),
+      can_share_(common.can_share) {}
+
 std::vector<Option> Benchmark::options() {
   std::vector<Option> all = own_options_;
+  if (!memory_.empty())
+    all.push_back(
+        {"--memory", &memory_, "memory budget per rank in bytes (suffix K, M or G allowed)"});
+  if (can_share_)
+    all.push_back({"--share-memory,!--no-share-memory", &share_memory_,
+                   "let ranks on the same node write into each other's scratch (the default)"});
+  if (!storage_.empty())
+    all.push_back({"--storage", &storage_,
+                   "memory of the arrays: ordinary, or node, which ranks on the same node share",
+                   one_of({"ordinary", "node"})});
   all.push_back({"--repeat", &repeat_,
                  std::string("number of measurements; the median is printed") +
                      (repeat_ > 0 ? "" : ". 0: what about three seconds hold, seven at least"),
                  repeat_ > 0 ? positive() : in_range(0, 1'000'000)});
-  all.push_back(
-      {"--bind,!--no-bind", &bind_,
-       "give each rank a core of its own, if it shares those that it may run on and there "
-       "are enough (the default)"});
+  all.push_back({"--bind,!--no-bind", &bind_,
+                 "give each rank a core of its own, if it shares those that it may run on and "
+                 "there are enough (the default)"});
   all.push_back({"--json", &json_, "also write the results to this JSON file"});
   return all;
-}
-
-Option Benchmark::memory_option() {
-  return {"--memory", &memory_, "memory budget per rank in bytes (suffix K, M or G allowed)"};
-}
-
-Option Benchmark::method_option(std::vector<std::string>& methods) {
-  std::string known = "auto";
-  for (const schedule::MethodTraits& method : schedule::methods())
-    known.append(", ").append(method.name);
-  return {"--method", &methods, "methods (comma-separated): " + known};
-}
-
-Option Benchmark::sharing_flag() {
-  return {"--share-memory,!--no-share-memory", &share_memory_,
-          "let ranks on the same node write into each other's scratch (the default)"};
-}
-
-Option Benchmark::storage_option() {
-  storage_ = "ordinary";
-  return {"--storage", &storage_,
-          "memory of the arrays: ordinary, or node, which ranks on the same node share",
-          one_of({"ordinary", "node"})};
 }
 
 bool Benchmark::run() {

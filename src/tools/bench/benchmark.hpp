@@ -9,20 +9,32 @@
 #include <valet/options.hpp>
 #include <valet/report.hpp>
 
+#include <any>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace valet::bench {
 
 using tools::Case;
+using tools::Check;
 using tools::in_range;
+using tools::Integers;
+using tools::Number;
+using tools::Numbers;
 using tools::one_of;
 using tools::Option;
 using tools::positive;
 using tools::refuse;
+using tools::Text;
+using tools::Texts;
+
+/// What the option --method is for methods that move blocks.
+[[nodiscard]] std::string about_methods();
 
 /// What one run came to.
 struct Outcome {
@@ -44,8 +56,8 @@ struct Series {
 
 /// The names of a table whose entries have one.
 template <class Table>
-[[nodiscard]] std::vector<std::string> names_in(const Table& table) {
-  std::vector<std::string> names;
+[[nodiscard]] Texts names_in(const Table& table) {
+  Texts names;
   names.reserve(table.size());
   for (const auto& entry : table) names.emplace_back(entry.name);
   return names;
@@ -68,9 +80,36 @@ template <class Job, class List, class... Lists>
   return jobs;
 }
 
+/// Seconds of a move on the slowest rank, and whether it came to what it had to.
+/// @param move      Returns the report of this rank, or nothing.
+/// @param is_right  Whether it did on this rank.
+template <class Move, class IsRight>
+[[nodiscard]] Outcome timed(Move&& move, IsRight&& is_right) {
+  Report report;
+  const double seconds = slowest_seconds([&] {
+    if constexpr (std::is_void_v<std::invoke_result_t<Move&>>)
+      move();
+    else
+      report = move();
+  });
+  const bool good = on_all_ranks(is_right());
+  return {seconds, good, summed_over_ranks(report, MPI_COMM_WORLD)};
+}
+
+/// Which options a benchmark has of those that several have.
+struct CommonOptions {
+  const char* memory = "4M";  ///< default of --memory; nullptr: it has no such option
+  bool can_share = true;      ///< --share-memory
+  bool has_storage = false;   ///< --storage, for one that makes its arrays with storage()
+};
+
 /// A subcommand of valet-bench, on MPI_COMM_WORLD.
 class Benchmark {
  public:
+  /// @param repeat  Default of --repeat; 0: as many rounds as it wants.
+  Benchmark(const char* called, const char* about, int repeat, const CommonOptions& common = {});
+  Benchmark(const Benchmark&) = delete;
+  Benchmark& operator=(const Benchmark&) = delete;
   virtual ~Benchmark() = default;
 
   const char* const name;
@@ -83,16 +122,13 @@ class Benchmark {
   bool run();
 
  protected:
-  /// @param repeat  Default of --repeat.
-  Benchmark(const char* called, const char* about, int repeat)
-      : name(called), description(about), repeat_(repeat) {}
-
-  Option memory_option();
-  /// For methods that move blocks.
-  static Option method_option(std::vector<std::string>& methods);
-  Option sharing_flag();
-  /// For benchmarks that make their arrays with storage().
-  Option storage_option();
+  /// An option of this benchmark alone: the place of its value, which is `usual` by default.
+  template <class Value>
+  Value& option(const char* flags, Value usual, std::string help, Check check = {}) {
+    auto& value = std::any_cast<Value&>(values_.emplace_back(std::move(usual)));
+    own_options_.push_back({flags, &value, std::move(help), std::move(check)});
+    return value;
+  }
 
   /// Each adds rows. Collective, as are they.
   virtual Jobs jobs() = 0;
@@ -136,11 +172,10 @@ class Benchmark {
     return options;
   }
 
-  std::string memory_ = "4M";
+  std::string memory_;
   bool share_memory_ = true;
   std::string storage_;  ///< empty where there is no choice
   int repeat_;
-  std::vector<Option> own_options_;  ///< beyond those that all have
   std::vector<Case> rows_;
 
  private:
@@ -148,26 +183,20 @@ class Benchmark {
   Report compare(Case setting, std::vector<Series> all);
   [[nodiscard]] Case describe_storage() const;
 
+  std::deque<std::any> values_;  ///< of the options, each where it stays
+  std::vector<Option> own_options_;
+  bool can_share_;
   std::string json_;
   bool bind_ = true;
   observe::ProgressBar bar_;
 };
 
-std::unique_ptr<Benchmark> make_alltoall_benchmark();
-std::unique_ptr<Benchmark> make_auto_benchmark();
-std::unique_ptr<Benchmark> make_check_benchmark();
-std::unique_ptr<Benchmark> make_exchange_benchmark();
-std::unique_ptr<Benchmark> make_junction_benchmark();
-std::unique_ptr<Benchmark> make_restart_benchmark();
-std::unique_ptr<Benchmark> make_layout_benchmark();
-std::unique_ptr<Benchmark> make_madre_benchmark();
-std::unique_ptr<Benchmark> make_ragged_benchmark();
-std::unique_ptr<Benchmark> make_sizes_benchmark();
-std::unique_ptr<Benchmark> make_trace_benchmark();
-std::unique_ptr<Benchmark> make_device_benchmark();
-std::unique_ptr<Benchmark> make_kokkos_benchmark();
-std::unique_ptr<Benchmark> make_dropin_benchmark();
-std::unique_ptr<Benchmark> make_phases_benchmark();
-std::unique_ptr<Benchmark> make_rebalance_benchmark();
+/// Each in a source of its own.
+using MakeBenchmark = std::unique_ptr<Benchmark>();
+MakeBenchmark make_alltoall_benchmark, make_auto_benchmark, make_check_benchmark,
+    make_device_benchmark, make_dropin_benchmark, make_exchange_benchmark, make_junction_benchmark,
+    make_kokkos_benchmark, make_layout_benchmark, make_madre_benchmark, make_phases_benchmark,
+    make_ragged_benchmark, make_rebalance_benchmark, make_restart_benchmark, make_sizes_benchmark,
+    make_trace_benchmark;
 
 }  // namespace valet::bench

@@ -74,11 +74,10 @@ Pattern parse_pattern(const std::string& name) {
   return detail::value_of(patterns, "pattern", name);
 }
 
-std::vector<std::string> all_patterns() { return names_in(patterns); }
+Texts all_patterns() { return names_in(patterns); }
 
-Option pattern_option(std::vector<std::string>& chosen) {
-  return {"--pattern", &chosen,
-          "transfer patterns (comma-separated): " + detail::names_of(patterns)};
+std::string about_patterns() {
+  return "transfer patterns (comma-separated): " + detail::names_of(patterns);
 }
 
 Map make_map(Pattern pattern, std::uint64_t slots, std::uint64_t free, int ranks) {
@@ -127,9 +126,11 @@ void BlockComparison::fill() {
 Outcome BlockComparison::run(const std::function<Moved()>& move) {
   fill();
   Moved moved;
-  const double seconds = slowest_seconds([&] { moved = move(); });
-  return {seconds, verified(moved.report.blocks_after, moved.places),
-          summed_over_ranks(moved.report, MPI_COMM_WORLD)};
+  const auto report_of_move = [&] {
+    moved = move();
+    return moved.report;
+  };
+  return timed(report_of_move, [&] { return verified(moved.report.blocks_after, moved.places); });
 }
 
 std::function<Outcome()> BlockComparison::migration(const Options& options, Places places) {

@@ -26,8 +26,9 @@ enum class Pattern {
 
 /// @throws Error invalid_argument that lists the known names.
 [[nodiscard]] Pattern parse_pattern(const std::string& name);
-[[nodiscard]] std::vector<std::string> all_patterns();
-[[nodiscard]] Option pattern_option(std::vector<std::string>& patterns);
+[[nodiscard]] Texts all_patterns();
+/// What the option --pattern is for.
+[[nodiscard]] std::string about_patterns();
 
 /// Where the blocks of all ranks of MPI_COMM_WORLD go.
 struct Map {

@@ -40,24 +40,8 @@ std::uint64_t count_hosts() {
 }
 
 class CheckBenchmark final : public Benchmark {
- public:
-  CheckBenchmark()
-      : Benchmark(
-            "check",
-            "Says in a few seconds whether Valet pays on this machine, in memory and in "
-            "time, where all blocks of a rank go to a few others. Compared with MPI_Alltoallv "
-            "into a second buffer, packing included",
-            0) {
-    own_options_ = {
-        {"--bytes", &bytes_, "bytes that leave each rank (suffix K, M or G allowed)"},
-        {"--neighbours", &neighbours_,
-         "ranks that a rank sends to; 0: two, or the only other one there is"},
-        {"--block,--block-bytes", &block_, "bytes of a block (suffix K, M or G allowed)"},
-        memory_option(),
-        sharing_flag()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   enum Way : std::size_t { kept, allocated, ordinary, node };
 
   Jobs jobs() override {
@@ -141,17 +125,18 @@ class CheckBenchmark final : public Benchmark {
       verdicts["node"] = as_case(shared);
     }
     if (world_rank() == 0)
-      std::printf(
-          "%llu blocks of %s leave each rank for %llu other%s; medians of %d rounds in turns\n"
-          "found: %s, %s, %s memory between ranks, %s\n%s.\n",
-          static_cast<unsigned long long>(blocks_), tools::readable_bytes(block_bytes_).c_str(),
-          static_cast<unsigned long long>(neighbours_), neighbours_ == 1 ? "" : "s", repeat_,
-          hosts_ == 1 ? "one host" : (std::to_string(hosts_) + " hosts").c_str(),
-          !copies       ? "perhaps single copies of MPI (CMA)"
-          : copies_once ? "single copies of MPI (CMA)"
-                        : "no single copies of MPI (CMA)",
-          shares ? "shared" : "no shared", has_node_storage_ ? "node storage" : "no node storage",
-          text.c_str());
+      std::puts(tools::text_of(
+                    blocks_, " blocks of ", tools::readable_bytes(block_bytes_),
+                    " leave each rank for ", neighbours_, neighbours_ == 1 ? " other" : " others",
+                    "; medians of ", repeat_, " rounds in turns\nfound: ",
+                    hosts_ == 1 ? "one host" : std::to_string(hosts_) + " hosts",
+                    !copies       ? ", perhaps "
+                    : copies_once ? ", "
+                                  : ", no ",
+                    "single copies of MPI (CMA), ", shares ? "shared" : "no shared",
+                    " memory between ranks, ",
+                    has_node_storage_ ? "node storage" : "no node storage", "\n", text, ".")
+                    .c_str());
     return {{"setting",
              {{"ranks", world_size()},
               {"bytes", blocks_ * block_bytes_},
@@ -168,9 +153,12 @@ class CheckBenchmark final : public Benchmark {
             {"verdict", text}};
   }
 
-  std::string bytes_ = "64M";
-  std::string block_ = "16K";
-  std::uint64_t neighbours_ = 0;
+  Text& bytes_ =
+      option<Text>("--bytes", "64M", "bytes that leave each rank (suffix K, M or G allowed)");
+  Number& neighbours_ = option<Number>(
+      "--neighbours", 0, "ranks that a rank sends to; 0: two, or the only other one there is");
+  Text& block_ =
+      option<Text>("--block,--block-bytes", "16K", "bytes of a block (suffix K, M or G allowed)");
   std::uint64_t block_bytes_ = 0, blocks_ = 0;
   std::uint64_t hosts_ = 0;
   bool has_node_storage_ = false;
@@ -180,6 +168,13 @@ class CheckBenchmark final : public Benchmark {
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_check_benchmark() { return std::make_unique<CheckBenchmark>(); }
+std::unique_ptr<Benchmark> make_check_benchmark() {
+  return std::make_unique<CheckBenchmark>(
+      "check",
+      "Says in a few seconds whether Valet pays on this machine, in memory and in time, where all "
+      "blocks of a rank go to a few others. Compared with MPI_Alltoallv into a second buffer, "
+      "packing included",
+      0);
+}
 
 }  // namespace valet::bench

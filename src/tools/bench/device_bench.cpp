@@ -111,10 +111,7 @@ class DeviceComparison {
   Outcome measure(const Move& move) {
     restart_marks();
     write_blocks(arrays_, world_rank(), blocks_);
-    Report report;
-    const double seconds = slowest_seconds([&] { report = move(); });
-    const bool good = report.blocks_after == blocks_ && verified(arrays_);
-    return {seconds, good, summed_over_ranks(report, MPI_COMM_WORLD)};
+    return timed(move, [&] { return verified(arrays_); });
   }
 
   /// The second array and the buffers of a peer are at hand, as scratch that has been touched;
@@ -126,14 +123,15 @@ class DeviceComparison {
     write_blocks(second, world_rank() + world_size(), blocks_);
     write_blocks(arrays_, world_rank(), blocks_);
     auto peer = make_peer(Shipment(ranks_));
-    Report report;
-    const double seconds = slowest_seconds([&] {
+    const auto move = [&] {
+      Report report;
       const double start = MPI_Wtime();
       const Shipment shipment(ranks_);
       report.plan_seconds = MPI_Wtime() - start;
       peer.run(arrays_, shipment, second);
-    });
-    return {seconds, verified(second), summed_over_ranks(report, MPI_COMM_WORLD)};
+      return report;
+    };
+    return timed(move, [&] { return verified(second); });
   }
 
   /// Every block is on its rank and whole, and none is lost or doubled.
@@ -151,28 +149,8 @@ class DeviceComparison {
 };
 
 class DeviceBenchmark final : public Benchmark {
- public:
-  DeviceBenchmark()
-      : Benchmark("device",
-                  "Migration of blocks in the default memory space of Kokkos. Compares migration "
-                  "in place with a pipeline through pinned memory and with a single MPI_Alltoallv, "
-                  "both into a second array",
-                  5) {
-    memory_ = "64M";
-    own_options_ = {
-        {"--pattern", &patterns_,
-         "kinds of blocks (comma-separated): particles (56 bytes in 3 Views), patches (28 KiB)",
-         one_of({"particles", "patches"})},
-        {"--to", &to_,
-         "destination of every second block (comma-separated): next (rank), random (ranks)",
-         one_of({"next", "random"})},
-        {"--size", &sizes_,
-         "bytes of all ranks together (suffix K, M or G allowed; comma-separated)"},
-        memory_option(),
-        {"--method", &method_, "method, as for valet-bench exchange"}};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     options_ = common_options<Options>();
     options_.method = parse_method(method_);
@@ -247,16 +225,29 @@ class DeviceBenchmark final : public Benchmark {
     std::uint64_t elsewhere = 0;
   };
 
+  Texts& patterns_ = option<Texts>(
+      "--pattern", {"particles", "patches"},
+      "kinds of blocks (comma-separated): particles (56 bytes in 3 Views), patches (28 KiB)",
+      one_of({"particles", "patches"}));
+  Texts& to_ = option<Texts>(
+      "--to", {"next"},
+      "destination of every second block (comma-separated): next (rank), random (ranks)",
+      one_of({"next", "random"}));
+  Texts& sizes_ = option<Texts>(
+      "--size", {"64M"}, "bytes of all ranks together (suffix K, M or G allowed; comma-separated)");
+  Text& method_ = option<Text>("--method", "automatic", "method, as for valet-bench exchange");
   std::optional<Kokkos::ScopeGuard> kokkos_;
-  std::vector<std::string> patterns_{"particles", "patches"};
-  std::vector<std::string> to_{"next"};
-  std::vector<std::string> sizes_{"64M"};
-  std::string method_ = "automatic";
   Options options_;
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_device_benchmark() { return std::make_unique<DeviceBenchmark>(); }
+std::unique_ptr<Benchmark> make_device_benchmark() {
+  return std::make_unique<DeviceBenchmark>(
+      "device",
+      "Migration of blocks in the default memory space of Kokkos. Compares migration in place with "
+      "a pipeline through pinned memory and with a single MPI_Alltoallv, both into a second array",
+      5, CommonOptions{.memory = "64M", .can_share = false});
+}
 
 }  // namespace valet::bench

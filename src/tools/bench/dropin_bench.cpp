@@ -26,21 +26,8 @@ void bring_in_memory(std::size_t bytes) {
 }
 
 class DropinBenchmark final : public Benchmark {
- public:
-  DropinBenchmark()
-      : Benchmark("dropin",
-                  "Zoltan_Migrate of objects that all leave their rank. Compares the time and the "
-                  "memory growth of stock Zoltan, HOLD and STEPS",
-                  5) {
-    own_options_ = {
-        {"--object", &object_bytes_, "bytes per object (suffix K or M allowed; comma-separated)"},
-        {"--data", &data_bytes_,
-         "bytes of objects per rank (suffix K, M or G allowed; comma-separated)"},
-        {"--memory", &memory_, "value of MIGRATE_MEMORY in bytes (suffix K, M or G allowed)"},
-        {"--multi", &multi_, "register the multi-object forms of the callbacks"}};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     float version = 0;
     if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK)
@@ -89,13 +76,23 @@ class DropinBenchmark final : public Benchmark {
                        {"verified", all[m].verified}});
   }
 
-  std::vector<std::string> object_bytes_{"1K", "64K"};
-  std::vector<std::string> data_bytes_{"256M"};
-  bool multi_ = false;
+  Texts& object_bytes_ = option<Texts>("--object", {"1K", "64K"},
+                                       "bytes per object (suffix K or M allowed; comma-separated)");
+  Texts& data_bytes_ = option<Texts>(
+      "--data", {"256M"}, "bytes of objects per rank (suffix K, M or G allowed; comma-separated)");
+  Text& memory_ =
+      option<Text>("--memory", "4M", "value of MIGRATE_MEMORY in bytes (suffix K, M or G allowed)");
+  bool& multi_ = option("--multi", false, "register the multi-object forms of the callbacks");
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_dropin_benchmark() { return std::make_unique<DropinBenchmark>(); }
+std::unique_ptr<Benchmark> make_dropin_benchmark() {
+  return std::make_unique<DropinBenchmark>(
+      "dropin",
+      "Zoltan_Migrate of objects that all leave their rank. Compares the time and the memory "
+      "growth of stock Zoltan, HOLD and STEPS",
+      5, CommonOptions{.memory = nullptr, .can_share = false});
+}
 
 }  // namespace valet::bench

@@ -5,31 +5,8 @@ namespace valet::bench {
 namespace {
 
 class ExchangeBenchmark final : public Benchmark {
- public:
-  ExchangeBenchmark()
-      : Benchmark("exchange",
-                  "Migration of blocks between ranks. Compared with MPI_Alltoallv into an existing "
-                  "second buffer (ratio_warm) and into newly allocated memory (ratio_cold), "
-                  "including packing if blocks are not ordered by destination",
-                  5) {
-    own_options_ = {
-        pattern_option(patterns_),
-        {"--blocks", &slots_, "slots per rank, including free slots", positive()},
-        {"--block-bytes", &block_bytes_, "bytes per block", positive()},
-        {"--free", &free_, "free slots per rank"},
-        memory_option(),
-        method_option(methods_),
-        {"--map", &map_, "kind of map: ranks or slots", one_of({"ranks", "slots"})},
-        {"--order", &orders_,
-         "orders of blocks after a map to ranks (comma-separated): any, fill, stable"},
-        sharing_flag(),
-        storage_option(),
-        {"--trace", &trace_,
-         "write a trace of every migration to this file, for ui.perfetto.dev; the last one is "
-         "kept"}};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     if (free_ > slots_) refuse("--free is larger than --blocks, which counts all slots");
     require_room_for_address(block_bytes_);
@@ -56,20 +33,31 @@ class ExchangeBenchmark final : public Benchmark {
             blocks.peer());
   }
 
-  std::vector<std::string> patterns_{"ring"};
-  std::uint64_t slots_ = 16384;
-  std::uint64_t block_bytes_ = 16000;
-  std::uint64_t free_ = 0;
-  std::vector<std::string> methods_{"stream"};
-  std::string map_ = "ranks";
-  std::vector<std::string> orders_{"any"};
-  std::string trace_;
+  Texts& patterns_ = option<Texts>("--pattern", {"ring"}, about_patterns());
+  Number& slots_ =
+      option<Number>("--blocks", 16384, "slots per rank, including free slots", positive());
+  Number& block_bytes_ = option<Number>("--block-bytes", 16000, "bytes per block", positive());
+  Number& free_ = option<Number>("--free", 0, "free slots per rank");
+  Texts& methods_ = option<Texts>("--method", {"stream"}, about_methods());
+  Text& map_ =
+      option<Text>("--map", "ranks", "kind of map: ranks or slots", one_of({"ranks", "slots"}));
+  Texts& orders_ =
+      option<Texts>("--order", {"any"},
+                    "orders of blocks after a map to ranks (comma-separated): any, fill, stable");
+  Text& trace_ = option<Text>(
+      "--trace", "",
+      "write a trace of every migration to this file, for ui.perfetto.dev; the last one is kept");
 };
 
 }  // namespace
 
 std::unique_ptr<Benchmark> make_exchange_benchmark() {
-  return std::make_unique<ExchangeBenchmark>();
+  return std::make_unique<ExchangeBenchmark>(
+      "exchange",
+      "Migration of blocks between ranks. Compared with MPI_Alltoallv into an existing second "
+      "buffer (ratio_warm) and into newly allocated memory (ratio_cold), including packing if "
+      "blocks are not ordered by destination",
+      5, CommonOptions{.has_storage = true});
 }
 
 }  // namespace valet::bench

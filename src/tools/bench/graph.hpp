@@ -44,8 +44,8 @@ inline GraphHead read_head(tools::TextFile& file) {
   GraphHead head;
   if (words.size() < 2 || words.size() > 4)
     file.fail(
-        "the numbers of vertices and edges are expected, perhaps a code for weights and "
-        "their number");
+        "the numbers of vertices and edges are expected, perhaps a code for weights and their "
+        "number");
   head.vertices = file.number(words[0]);
   head.edges = file.number(words[1]);
   if (head.vertices == 0 || head.vertices > 0x7fffffff)

@@ -42,9 +42,16 @@ constexpr std::array index_algorithms{detail::Named{IndexAlgorithm::classical, "
   const auto algorithm = detail::value_of(index_algorithms, "intersection algorithm", name);
   if (algorithm == IndexAlgorithm::scalapack && !has_scalapack_intervals())
     refuse(
-        "algorithm 'scalapack' is not in this program; build it where ScaLAPACK is found, "
-        "with a library that shows dgescan_intervals");
+        "algorithm 'scalapack' is not in this program; build it where ScaLAPACK is found, with a "
+        "library that shows dgescan_intervals");
   return algorithm;
+}
+
+/// Those that this program has.
+[[nodiscard]] inline Texts known_index_algorithms() {
+  Texts names = names_in(index_algorithms);
+  if (!has_scalapack_intervals()) names.pop_back();
+  return names;
 }
 
 /// The quickest of so many samples is one measurement: they are fractions of a microsecond, taken

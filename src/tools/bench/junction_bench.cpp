@@ -46,25 +46,21 @@ class JunctionMove {
     shared_.emplace(intersect(mine_, sides_.rank, theirs));
     for (int p = shared_->next_peer(0); p < theirs.ranks(); p = shared_->next_peer(p + 1))
       peers_.push_back({p, static_cast<std::size_t>(shared_->elements(p))});
-    tools::for_each_element(mine_, sides_.rank,
-                            [&](std::size_t at, double number) { values_[at] = number; });
+    tools::write_numbers(mine_, sides_.rank, IndexOrder::column_major, values_);
     junction_.emplace(Junction::connect(sides_.between, "benchmark", options));
   }
 
   Outcome run_junction() {
     clear();
-    Report report;
-    const double seconds = slowest_seconds([&] {
-      if (junction_) report = sides_.puts ? put() : get();
-    });
-    return {seconds, is_right(), summed_over_ranks(report, MPI_COMM_WORLD)};
+    const auto move = [&] { return !junction_ ? Report() : sides_.puts ? put() : get(); };
+    return timed(move, [&] { return is_right(); });
   }
   Outcome run_by_hand() {
     clear();
-    const double seconds = slowest_seconds([&] {
+    const auto move = [&] {
       if (junction_) sides_.puts ? send_all() : receive_all();
-    });
-    return {seconds, is_right()};
+    };
+    return timed(move, [&] { return is_right(); });
   }
 
  private:
@@ -136,14 +132,8 @@ class JunctionMove {
   void clear() {
     if (!sides_.puts) std::ranges::fill(values_, -1.0);
   }
-  /// On all ranks.
-  bool is_right() {
-    bool right = true;
-    if (junction_)
-      tools::for_each_element(mine_, sides_.rank, [&](std::size_t at, double number) {
-        right = right && values_[at] == number;
-      });
-    return on_all_ranks(right);
+  [[nodiscard]] bool is_right() const {
+    return !junction_ || tools::has_numbers(mine_, sides_.rank, IndexOrder::column_major, values_);
   }
   [[nodiscard]] std::size_t bytes() const { return values_.size() * sizeof(double); }
 
@@ -156,22 +146,8 @@ class JunctionMove {
 };
 
 class JunctionBenchmark final : public Benchmark {
- public:
-  JunctionBenchmark()
-      : Benchmark("junction",
-                  "An array of doubles from M ranks to N others over a junction, whose two sides "
-                  "know their own layout only, beside what a code does by hand that knows both: it "
-                  "packs a buffer for each rank of the other side",
-                  9) {
-    own_options_ = {{"--extent", &extent_, "extents of the global array"},
-                    {"--move", &moves_,
-                     "moves (comma-separated), each as block:grid:block:grid of the two sides, "
-                     "which together need as many ranks as there are, or fewer"},
-                    memory_option(),
-                    sharing_flag()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     return jobs_of([this](const auto& move) { study(move); }, moves_);
   }
@@ -202,14 +178,21 @@ class JunctionBenchmark final : public Benchmark {
          {"verified", all[0].verified && all[1].verified}});
   }
 
-  std::string extent_ = "4096x4096";
-  std::vector<std::string> moves_{"64x64:4x1:30x50:1x3", "4096x256:1x2:1x4096:5x1"};
+  Text& extent_ = option<Text>("--extent", "4096x4096", "extents of the global array");
+  Texts& moves_ = option<Texts>("--move", {"64x64:4x1:30x50:1x3", "4096x256:1x2:1x4096:5x1"},
+                                "moves (comma-separated), each as block:grid:block:grid of the two "
+                                "sides, which together need as many ranks as there are, or fewer");
 };
 
 }  // namespace
 
 std::unique_ptr<Benchmark> make_junction_benchmark() {
-  return std::make_unique<JunctionBenchmark>();
+  return std::make_unique<JunctionBenchmark>(
+      "junction",
+      "An array of doubles from M ranks to N others over a junction, whose two sides know their "
+      "own layout only, beside what a code does by hand that knows both: it packs a buffer for "
+      "each rank of the other side",
+      9);
 }
 
 }  // namespace valet::bench

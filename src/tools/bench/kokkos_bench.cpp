@@ -30,23 +30,8 @@ Map make_particle_map(std::uint64_t particles, double leave) {
 }
 
 class KokkosBenchmark final : public Benchmark {
- public:
-  KokkosBenchmark()
-      : Benchmark("kokkos",
-                  "Migration of particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to "
-                  "the next rank. Compared with MPI_Alltoallv of the same bytes, already packed",
-                  5) {
-    own_options_ = {
-        {"--particles", &particles_, "particles per rank; no slot is free", positive()},
-        {"--leave", &leave_, "fraction of the particles that leave their rank", in_range(0, 1)},
-        memory_option(),
-        method_option(methods_),
-        {"--order", &order_, "order of particles after the migration: any, fill or stable",
-         one_of({"any", "fill", "stable"})},
-        storage_option()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     kokkos_.emplace();
     return jobs_of([this](const auto& method) { measure(method); }, methods_);
@@ -86,15 +71,25 @@ class KokkosBenchmark final : public Benchmark {
         [&] { return blocks.run(move); }, peer);
   }
 
+  Number& particles_ =
+      option<Number>("--particles", 2'000'000, "particles per rank; no slot is free", positive());
+  double& leave_ =
+      option("--leave", 0.5, "fraction of the particles that leave their rank", in_range(0, 1));
+  Texts& methods_ = option<Texts>("--method", {"stream"}, about_methods());
+  Text& order_ =
+      option<Text>("--order", "any", "order of particles after the migration: any, fill or stable",
+                   one_of({"any", "fill", "stable"}));
   std::optional<Kokkos::ScopeGuard> kokkos_;
-  std::uint64_t particles_ = 2'000'000;
-  double leave_ = 0.5;
-  std::vector<std::string> methods_{"stream"};
-  std::string order_ = "any";
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_kokkos_benchmark() { return std::make_unique<KokkosBenchmark>(); }
+std::unique_ptr<Benchmark> make_kokkos_benchmark() {
+  return std::make_unique<KokkosBenchmark>(
+      "kokkos",
+      "Migration of particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to the next "
+      "rank. Compared with MPI_Alltoallv of the same bytes, already packed",
+      5, CommonOptions{.can_share = false, .has_storage = true});
+}
 
 }  // namespace valet::bench

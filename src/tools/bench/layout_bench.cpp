@@ -50,50 +50,42 @@ class LayoutMove {
         target_(elements(to)),
         array_(std::max(source_.size(), target_.size())) {
     pdgemr2d_ = make_pdgemr2d(from, to);
-    tools::for_each_element(from, world_rank(),
-                            [&](std::size_t at, double number) { source_[at] = number; });
+    tools::write_numbers(from, world_rank(), IndexOrder::column_major, source_);
   }
 
   Outcome run_alltoallv() { return peer_.run_warm(); }
   [[nodiscard]] bool has_pdgemr2d() const { return pdgemr2d_ != nullptr; }
   Outcome run_pdgemr2d() {
     std::ranges::fill(target_, -1.0);
-    const double seconds = slowest_seconds([&] { pdgemr2d_(source_.data(), target_.data()); });
-    return {seconds, is_right(target_)};
+    return timed([&] { pdgemr2d_(source_.data(), target_.data()); },
+                 [&] { return is_right(target_); });
   }
   Outcome run_out_of_place() {
     std::ranges::fill(target_, -1.0);
-    Report report;
-    const double seconds = slowest_seconds([&] {
-      report =
-          redistribute(MPI_COMM_WORLD, from_, to_, sizeof(double),
-                       {source_.data(), bytes_of(source_), IndexOrder::column_major, {}},
-                       {target_.data(), bytes_of(target_), IndexOrder::column_major, {}}, options_);
-    });
-    return {seconds, is_right(target_), summed_over_ranks(report, MPI_COMM_WORLD)};
+    const auto move = [&] {
+      return redistribute(MPI_COMM_WORLD, from_, to_, sizeof(double),
+                          {source_.data(), bytes_of(source_), IndexOrder::column_major, {}},
+                          {target_.data(), bytes_of(target_), IndexOrder::column_major, {}},
+                          options_);
+    };
+    return timed(move, [&] { return is_right(target_); });
   }
   Outcome run_in_place() {
     std::ranges::copy(source_, array_.begin());
-    Report report;
-    const double seconds = slowest_seconds([&] {
-      report = redistribute_in_place(
-          MPI_COMM_WORLD, from_, to_, sizeof(double),
-          {array_.data(), bytes_of(array_), IndexOrder::column_major, {}}, options_);
-    });
-    return {seconds, is_right(array_), summed_over_ranks(report, MPI_COMM_WORLD)};
+    const auto move = [&] {
+      return redistribute_in_place(MPI_COMM_WORLD, from_, to_, sizeof(double),
+                                   {array_.data(), bytes_of(array_), IndexOrder::column_major, {}},
+                                   options_);
+    };
+    return timed(move, [&] { return is_right(array_); });
   }
 
  private:
   static std::size_t bytes_of(const std::vector<double>& part) {
     return part.size() * sizeof(double);
   }
-  /// On all ranks.
   [[nodiscard]] bool is_right(const std::vector<double>& part) const {
-    bool right = true;
-    tools::for_each_element(to_.layout, world_rank(), [&](std::size_t at, double number) {
-      right = right && part[at] == number;
-    });
-    return on_all_ranks(right);
+    return tools::has_numbers(to_.layout, world_rank(), IndexOrder::column_major, part);
   }
 
   GridLayout from_, to_;
@@ -105,41 +97,8 @@ class LayoutMove {
 };
 
 class LayoutBenchmark final : public Benchmark {
- public:
-  LayoutBenchmark()
-      : Benchmark("layout",
-                  "Redistribution between block-cyclic layouts. Study index: the time to find the "
-                  "elements that every rank of the local grid shares with every rank of the remote "
-                  "grid, without moving data; every MPI rank finds all of them, and the slowest "
-                  "counts. Study data: the time to move an array of doubles with Valet, with "
-                  "ScaLAPACK's pdgemr2d and, packed, with MPI_Alltoallv",
-                  31) {
-    own_options_ = {
-        {"--study", &study_, "index (a measurement is the fastest of three) or data",
-         one_of({"index", "data"})},
-        {"--extent", &extent_,
-         "extents of the global array; 10000x10000 by default for index, 4096x4096 for data"},
-        {"--move", &moves_,
-         "data: moves (comma-separated), each as block:grid:block:grid of source and target"},
-        memory_option(),
-        sharing_flag(),
-        {"--block", &blocks_, "index: block sizes of the local layout (comma-separated)"},
-        {"--remote-block", &remote_blocks_,
-         "index: block sizes of the remote layout, each combined with each --block; 'same': "
-         "those of --block (comma-separated)"},
-        {"--local-grid", &local_grids_,
-         "index: grids of the local layout, in ranks per dimension (comma-separated)"},
-        {"--remote-grid", &remote_grids_, "index: grids of the remote layout (comma-separated)"},
-        {"--algorithm", &algorithms_,
-         "index: algorithms (comma-separated): classical, falls, aspen, one_peer (ASPEN for one "
-         "peer "
-         "of each coordinate), scalapack. The last is the function that pdgemr2d calls for each "
-         "pair "
-         "of processes; like the others, it is called here for each pair of coordinates"}};
-    if (!has_scalapack_intervals()) algorithms_.pop_back();
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     if (extent_.empty()) extent_ = study_ == "index" ? "10000x10000" : "4096x4096";
     if (study_ == "index") return {[this] { study_index(); }};
@@ -206,18 +165,44 @@ class LayoutBenchmark final : public Benchmark {
     }
   }
 
-  std::string study_ = "index";
-  std::string extent_;
-  std::vector<std::string> moves_{"64x64:2x2:30x50:4x1", "256x256:2x2:100x100:2x2"};
-  std::vector<std::string> blocks_{"1024x1024", "256x256", "30x50", "654x321"};
-  std::vector<std::string> remote_blocks_{"same"};
-  std::vector<std::string> local_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
-  std::vector<std::string> remote_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
-  std::vector<std::string> algorithms_ = names_in(index_algorithms);
+  Text& study_ =
+      option<Text>("--study", "index", "index (a measurement is the fastest of three) or data",
+                   one_of({"index", "data"}));
+  Text& extent_ = option<Text>(
+      "--extent", "",
+      "extents of the global array; 10000x10000 by default for index, 4096x4096 for data");
+  Texts& moves_ = option<Texts>(
+      "--move", {"64x64:2x2:30x50:4x1", "256x256:2x2:100x100:2x2"},
+      "data: moves (comma-separated), each as block:grid:block:grid of source and target");
+  Texts& blocks_ = option<Texts>("--block", {"1024x1024", "256x256", "30x50", "654x321"},
+                                 "index: block sizes of the local layout (comma-separated)");
+  Texts& remote_blocks_ =
+      option<Texts>("--remote-block", {"same"},
+                    "index: block sizes of the remote layout, each combined with each --block; "
+                    "'same': those of --block (comma-separated)");
+  Texts& local_grids_ =
+      option<Texts>("--local-grid", {"2x2", "4x4", "8x8", "16x16", "32x32"},
+                    "index: grids of the local layout, in ranks per dimension (comma-separated)");
+  Texts& remote_grids_ = option<Texts>("--remote-grid", {"2x2", "4x4", "8x8", "16x16", "32x32"},
+                                       "index: grids of the remote layout (comma-separated)");
+  Texts& algorithms_ = option<Texts>(
+      "--algorithm", known_index_algorithms(),
+      "index: algorithms (comma-separated): classical, falls, aspen, one_peer (ASPEN for one peer "
+      "of each coordinate), scalapack. The last is the function that pdgemr2d calls for each pair "
+      "of processes; like the others, it is called here for each pair of coordinates");
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_layout_benchmark() { return std::make_unique<LayoutBenchmark>(); }
+std::unique_ptr<Benchmark> make_layout_benchmark() {
+  return std::make_unique<LayoutBenchmark>(
+      "layout",
+      "Redistribution between block-cyclic layouts. Study index: the time to find the elements "
+      "that every rank of the local grid shares with every rank of the remote grid, without moving "
+      "data; every MPI rank finds all of them, and the slowest counts. Study data: the time to "
+      "move an array of doubles with Valet, with ScaLAPACK's pdgemr2d and, packed, with "
+      "MPI_Alltoallv",
+      31);
+}
 
 }  // namespace valet::bench

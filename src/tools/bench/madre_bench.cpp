@@ -94,35 +94,8 @@ std::vector<Case> count_schedules(Pattern pattern, std::uint64_t slots, std::uin
 }
 
 class MadreBenchmark final : public Benchmark {
- public:
-  MadreBenchmark()
-      : Benchmark("madre",
-                  "The five experiments of MADRE (Siegel and Siegel, section 4). Each method is "
-                  "compared with MPI_Alltoallv into a second buffer. 1: all blocks to the next "
-                  "rank, no free slots. 2: the same with a fifth of the slots free. 3: the same "
-                  "with several numbers of free slots. 4: one rank empty, the others full and "
-                  "sending to all. 5: transpose with a fifth of the slots free",
-                  5) {
-    own_options_ = {
-        {"--experiment", &experiments_, "experiments to run, 1 to 5 (comma-separated)",
-         in_range(1, 5)},
-        {"--blocks", &slots_, "slots per rank, including free slots; 25000 in the paper",
-         positive()},
-        {"--block-bytes", &block_bytes_, "bytes per block", positive()},
-        {"--free", &free_,
-         "free slots per rank, instead of those of the experiment (comma-separated); "
-         "experiment 4 ignores them"},
-        memory_option(),
-        {"--method", &methods_, "methods to measure (comma-separated); all by default",
-         one_of(names_in(all_ways()))},
-        {"--processes", &processes_,
-         "measure nothing; compute the schedules of the experiments for these numbers of "
-         "processes with one block of scratch each (comma-separated)",
-         in_range(2, 4096)},
-        sharing_flag()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     for (const std::uint64_t free : free_)
       if (free > slots_) refuse("--free is larger than --blocks, which counts all slots");
@@ -177,16 +150,35 @@ class MadreBenchmark final : public Benchmark {
     return counted(schedules);
   }
 
-  std::vector<int> experiments_{1, 2, 3, 4, 5};
-  std::vector<int> processes_;
-  std::uint64_t slots_ = 5000;
-  std::uint64_t block_bytes_ = 16000;
-  std::vector<std::uint64_t> free_;
-  std::vector<std::string> methods_;
+  Integers& experiments_ =
+      option<Integers>("--experiment", {1, 2, 3, 4, 5},
+                       "experiments to run, 1 to 5 (comma-separated)", in_range(1, 5));
+  Number& slots_ = option<Number>(
+      "--blocks", 5000, "slots per rank, including free slots; 25000 in the paper", positive());
+  Number& block_bytes_ = option<Number>("--block-bytes", 16000, "bytes per block", positive());
+  Numbers& free_ = option<Numbers>("--free", {},
+                                   "free slots per rank, instead of those of the experiment "
+                                   "(comma-separated); experiment 4 ignores them");
+  Texts& methods_ =
+      option<Texts>("--method", {}, "methods to measure (comma-separated); all by default",
+                    one_of(names_in(all_ways())));
+  Integers& processes_ =
+      option<Integers>("--processes", {},
+                       "measure nothing; compute the schedules of the experiments for these "
+                       "numbers of processes with one block of scratch each (comma-separated)",
+                       in_range(2, 4096));
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_madre_benchmark() { return std::make_unique<MadreBenchmark>(); }
+std::unique_ptr<Benchmark> make_madre_benchmark() {
+  return std::make_unique<MadreBenchmark>(
+      "madre",
+      "The five experiments of MADRE (Siegel and Siegel, section 4). Each method is compared with "
+      "MPI_Alltoallv into a second buffer. 1: all blocks to the next rank, no free slots. 2: the "
+      "same with a fifth of the slots free. 3: the same with several numbers of free slots. 4: one "
+      "rank empty, the others full and sending to all. 5: transpose with a fifth of the slots free",
+      5);
+}
 
 }  // namespace valet::bench

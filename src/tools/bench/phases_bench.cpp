@@ -25,14 +25,13 @@ std::string name_of(const PhasedOptions& phasing) {
          (phasing.parking > 0 ? "-parking" + std::to_string(phasing.parking) : "");
 }
 
-constexpr std::array numbers_of_schedule{"phases", "messages", "volume",
-                                         "waited", "lower",    "upper"};
-using Numbers = std::array<double, numbers_of_schedule.size()>;
+constexpr std::array costs_of_schedule{"phases", "messages", "volume", "waited", "lower", "upper"};
+using Costs = std::array<double, costs_of_schedule.size()>;
 
 /// The schedule of a way to make phases: messages and volume over those of one phase, what waited
 /// over the volume.
-Numbers count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t memory,
-                       const PhasedOptions& phasing, std::uint64_t seed) {
+Costs count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t memory,
+                     const PhasedOptions& phasing, std::uint64_t seed) {
   const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
   const schedule::PhaseCounts counts = schedule::count_phases(
       matrix, free, {.heuristic = phasing.heuristic, .parking = phasing.parking, .seed = seed});
@@ -76,12 +75,12 @@ std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& i
     for (const int parking : {0, 1, 2, 3})
       phasings.push_back({.heuristic = Heuristic::first_fit, .parking = parking});
   using Group = std::tuple<std::string, std::uint32_t, std::size_t, std::size_t>;
-  std::map<Group, std::vector<Numbers>> groups;
+  std::map<Group, std::vector<Costs>> groups;
   for (const Instance& instance : instances) {
     const schedule::TransferMatrix matrix = instance.matrix();
     for (std::size_t m = 0; m < parts_of_memory.size(); ++m)
       for (std::size_t p = 0; p < phasings.size(); ++p) {
-        std::vector<Numbers>& counted = groups[{instance.remap, instance.parts, m, p}];
+        std::vector<Costs>& counted = groups[{instance.remap, instance.parts, m, p}];
         if (matrix.volume() > 0)  // otherwise the partition was balanced already
           counted.push_back(count_schedule(matrix, memory_of(matrix, parts_of_memory[m]),
                                            phasings[p], 1 + instance.number));
@@ -97,12 +96,12 @@ std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& i
                     {"method", name_of(phasings[p])},
                     {"instances", counted.size()}});
     const auto count = static_cast<double>(std::max<std::size_t>(1, counted.size()));
-    for (std::size_t n = 0; n < numbers_of_schedule.size(); ++n) {
+    for (std::size_t n = 0; n < costs_of_schedule.size(); ++n) {
       double sum = 0, squares = 0;
-      for (const Numbers& one : counted) sum += one[n];
-      rows.back()[numbers_of_schedule[n]] = sum / count;
+      for (const Costs& one : counted) sum += one[n];
+      rows.back()[costs_of_schedule[n]] = sum / count;
       if (n > 0) continue;
-      for (const Numbers& one : counted) squares += std::pow(one[0] - sum / count, 2);
+      for (const Costs& one : counted) squares += std::pow(one[0] - sum / count, 2);
       const auto [least, most] = std::ranges::minmax_element(counted);
       rows.back()["phases_deviation"] = count > 1 ? std::sqrt(squares / (count - 1)) : 0;
       rows.back()["phases_least"] = counted.empty() ? 0 : least->front();
@@ -113,46 +112,8 @@ std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& i
 }
 
 class PhasesBenchmark final : public Benchmark {
- public:
-  PhasesBenchmark()
-      : Benchmark("phases",
-                  "The four experiments of Pinar and Hendrickson (section 7). Vertices move from a "
-                  "partition of a graph by Zoltan to one with balanced overlapped subdomains. 1: "
-                  "time over phases. 2: centralized schedules with parking against distributed "
-                  "schedules without. 3: heuristics. 4: parking never, in every phase, in every "
-                  "second and in every third phase. All include STREAM and MPI_Alltoallv. The "
-                  "schedules of 3 and 4 are also computed with one processor per part",
-                  3) {
-    own_options_ = {
-        {"--experiment", &experiments_, "experiments to run, 1 to 4 (comma-separated)",
-         in_range(1, 4)},
-        {"--graph", &graph_,
-         "geometric (random points), grid (three-dimensional), or a file in the format of METIS "
-         "and Chaco"},
-        {"--vertices", &vertices_, "number of vertices of a generated graph",
-         in_range(8, 100'000'000)},
-        {"--degree", &degree_, "mean number of neighbours in the geometric graph", positive()},
-        {"--parts", &parts_,
-         "numbers of parts (comma-separated); schedules are computed with one processor per part, "
-         "and executed for the first number, with its parts dealt out to the MPI ranks",
-         in_range(2, 4096)},
-        {"--remap", &remaps_,
-         "new partition: the old one, adjusted (diffuse), or another one, adjusted (scratch), "
-         "which needs more phases (comma-separated)",
-         one_of({"diffuse", "scratch"})},
-        {"--overlap", &layers_, "number of layers by which subdomains overlap", positive()},
-        {"--instances", &count_, "number of instances of each kind, with different seeds",
-         positive()},
-        {"--seed", &seed_, "seed of the first partition and of the random points"},
-        {"--carry-out", &carried_out_,
-         "number of instances of each kind that are executed with data", in_range(0, 1'000'000)},
-        {"--part", &parts_of_memory_,
-         "memory of a rank, as a fraction of what one phase needs: 4 is a quarter "
-         "(comma-separated)",
-         positive()}};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     make_all_instances();
     Jobs jobs;
@@ -232,22 +193,50 @@ class PhasesBenchmark final : public Benchmark {
     return counted(schedules);
   }
 
-  std::vector<int> experiments_{1, 2, 3, 4};
-  std::string graph_ = "geometric";
-  std::uint64_t vertices_ = 30'000;
-  double degree_ = 6;
-  std::vector<int> parts_{32, 64, 128};
-  std::vector<std::string> remaps_{"diffuse", "scratch"};
-  int layers_ = 1;
-  std::uint64_t count_ = 5;
-  std::uint64_t carried_out_ = 1;
-  std::vector<std::uint64_t> parts_of_memory_{1, 4, 16, 64, 256};
-  std::uint64_t seed_ = 1;
+  Integers& experiments_ = option<Integers>(
+      "--experiment", {1, 2, 3, 4}, "experiments to run, 1 to 4 (comma-separated)", in_range(1, 4));
+  Text& graph_ = option<Text>("--graph", "geometric",
+                              "geometric (random points), grid (three-dimensional), or a file in "
+                              "the format of METIS and Chaco");
+  Number& vertices_ = option<Number>(
+      "--vertices", 30'000, "number of vertices of a generated graph", in_range(8, 100'000'000));
+  double& degree_ =
+      option<double>("--degree", 6, "mean number of neighbours in the geometric graph", positive());
+  Integers& parts_ = option<Integers>(
+      "--parts", {32, 64, 128},
+      "numbers of parts (comma-separated); schedules are computed with one processor per part, and "
+      "executed for the first number, with its parts dealt out to the MPI ranks",
+      in_range(2, 4096));
+  Texts& remaps_ = option<Texts>("--remap", {"diffuse", "scratch"},
+                                 "new partition: the old one, adjusted (diffuse), or another one, "
+                                 "adjusted (scratch), which needs more phases (comma-separated)",
+                                 one_of({"diffuse", "scratch"}));
+  int& layers_ = option("--overlap", 1, "number of layers by which subdomains overlap", positive());
+  Number& count_ = option<Number>(
+      "--instances", 5, "number of instances of each kind, with different seeds", positive());
+  Number& seed_ =
+      option<Number>("--seed", 1, "seed of the first partition and of the random points");
+  Number& carried_out_ = option<Number>(
+      "--carry-out", 1, "number of instances of each kind that are executed with data",
+      in_range(0, 1'000'000));
+  Numbers& parts_of_memory_ = option<Numbers>(
+      "--part", {1, 4, 16, 64, 256},
+      "memory of a rank, as a fraction of what one phase needs: 4 is a quarter (comma-separated)",
+      positive());
   std::vector<Instance> instances_;
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_phases_benchmark() { return std::make_unique<PhasesBenchmark>(); }
+std::unique_ptr<Benchmark> make_phases_benchmark() {
+  return std::make_unique<PhasesBenchmark>(
+      "phases",
+      "The four experiments of Pinar and Hendrickson (section 7). Vertices move from a partition "
+      "of a graph by Zoltan to one with balanced overlapped subdomains. 1: time over phases. 2: "
+      "centralized schedules with parking against distributed schedules without. 3: heuristics. 4: "
+      "parking never, in every phase, in every second and in every third phase. All include STREAM "
+      "and MPI_Alltoallv. The schedules of 3 and 4 are also computed with one processor per part",
+      3, CommonOptions{.memory = nullptr, .can_share = false});
+}
 
 }  // namespace valet::bench

@@ -6,31 +6,8 @@ namespace valet::bench {
 namespace {
 
 class RaggedBenchmark final : public Benchmark {
- public:
-  RaggedBenchmark()
-      : Benchmark(
-            "ragged",
-            "Migration of blocks of different sizes. Half of them leave an arena that is exactly "
-            "full. Compared with packing and MPI_Alltoallv of lengths and bytes into an existing "
-            "second arena (ratio_warm) and into newly allocated memory (ratio_cold)",
-            5) {
-    own_options_ = {
-        {"--lengths", &lengths_,
-         "lengths of the blocks (comma-separated): uniform-4k: 0 to 4 KiB, large: 64 KiB to 1 MiB, "
-         "lognormal: around 200 bytes, one-giant: one block of half the bytes, the others of 0 to "
-         "4 KiB",
-         one_of(names_in(all_lengths))},
-        {"--bytes", &bytes_,
-         "bytes of the arena of a rank, less than 2G (suffix K, M or G allowed)"},
-        {"--alignment", &alignment_, "alignment of every block in bytes: a power of two up to 64",
-         one_of({"1", "2", "4", "8", "16", "32", "64"})},
-        memory_option(),
-        method_option(methods_),
-        sharing_flag(),
-        storage_option()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     const std::uint64_t bytes = parse_bytes(bytes_) / alignment_ * alignment_;
     if (bytes == 0) refuse("--bytes is too few for a block of --alignment");
@@ -65,24 +42,42 @@ class RaggedBenchmark final : public Benchmark {
     field.block_capacity = lengths.size();
     field.alignment_bytes = static_cast<std::size_t>(blocks.alignment());
     const RaggedStorage storage{field};
-    Report report;
-    const double seconds = slowest_seconds([&] {
-      report = migrate(MPI_COMM_WORLD, storage, lengths.size(), blocks.ranks(), options);
+    std::uint64_t count = 0;
+    const auto move = [&] {
+      Report report = migrate(MPI_COMM_WORLD, storage, lengths.size(), blocks.ranks(), options);
+      count = report.blocks_after;
+      return report;
+    };
+    Outcome outcome = timed(move, [&] {
+      return blocks.arrived(arena, lengths.data(), count, RaggedBlocks::Sources::own_first);
     });
-    const bool good = blocks.arrived(arena, lengths.data(), report.blocks_after,
-                                     RaggedBlocks::Sources::own_first);
     blocks.fill(arena);
-    return {seconds, on_all_ranks(good), summed_over_ranks(report, MPI_COMM_WORLD)};
+    return outcome;
   }
 
-  std::vector<std::string> lengths_{"uniform-4k", "large", "lognormal"};
-  std::string bytes_ = "256M";
-  std::uint64_t alignment_ = 8;
-  std::vector<std::string> methods_{"auto"};
+  Texts& lengths_ =
+      option<Texts>("--lengths", {"uniform-4k", "large", "lognormal"},
+                    "lengths of the blocks (comma-separated): uniform-4k: 0 to 4 KiB, large: 64 "
+                    "KiB to 1 MiB, lognormal: around 200 bytes, one-giant: one block of half the "
+                    "bytes, the others of 0 to 4 KiB",
+                    one_of(names_in(all_lengths)));
+  Text& bytes_ = option<Text>(
+      "--bytes", "256M", "bytes of the arena of a rank, less than 2G (suffix K, M or G allowed)");
+  Number& alignment_ =
+      option<Number>("--alignment", 8, "alignment of every block in bytes: a power of two up to 64",
+                     one_of({"1", "2", "4", "8", "16", "32", "64"}));
+  Texts& methods_ = option<Texts>("--method", {"auto"}, about_methods());
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_ragged_benchmark() { return std::make_unique<RaggedBenchmark>(); }
+std::unique_ptr<Benchmark> make_ragged_benchmark() {
+  return std::make_unique<RaggedBenchmark>(
+      "ragged",
+      "Migration of blocks of different sizes. Half of them leave an arena that is exactly full. "
+      "Compared with packing and MPI_Alltoallv of lengths and bytes into an existing second arena "
+      "(ratio_warm) and into newly allocated memory (ratio_cold)",
+      5, CommonOptions{.has_storage = true});
+}
 
 }  // namespace valet::bench

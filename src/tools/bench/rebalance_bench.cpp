@@ -263,29 +263,8 @@ class SampledPairs {
 };
 
 class RebalanceBenchmark final : public Benchmark {
- public:
-  RebalanceBenchmark()
-      : Benchmark("rebalance",
-                  "Partitioning with Zoltan and migration of 72-byte particles. Compares "
-                  "partitions of cells, by the Rebalancer and by AUTO_MIGRATE on attached "
-                  "storage, with partitions of individual particles: time, memory growth and "
-                  "quality of the partition",
-                  11) {
-    own_options_ = {
-        {"--distribution", &distributions_,
-         "distributions of the particles (comma-separated): uniform, clustered, needle, "
-         "moving-front"},
-        {"--method", &methods_, "methods of Zoltan (comma-separated): RCB, HSFC, RIB"},
-        {"--particles", &particles_, "particles per rank", positive()},
-        {"--parts", &parts_,
-         "parts of the partition in which cut pairs of neighbours are counted; at least one per "
-         "rank",
-         positive()},
-        memory_option(),
-        storage_option()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     FreedAtOnce::keep_freed_memory();
     return jobs_of([this](const auto&... of) { measure(of...); }, distributions_, methods_);
@@ -293,8 +272,7 @@ class RebalanceBenchmark final : public Benchmark {
 
   static Outcome run_way(Door& door, ParticleCloud& cloud, Way& way) {
     cloud.fill();
-    const double seconds = slowest_seconds([&] { way.result = door.rebalance(); });
-    return {seconds, cloud.is_complete()};
+    return timed([&] { way.result = door.rebalance(); }, [&] { return cloud.is_complete(); });
   }
 
   /// Adds what the process grows by in one rebalance, on a communicator on which nothing is kept:
@@ -375,10 +353,16 @@ class RebalanceBenchmark final : public Benchmark {
     }
   }
 
-  std::vector<std::string> distributions_{"uniform", "clustered", "needle", "moving-front"};
-  std::vector<std::string> methods_{"RCB", "HSFC", "RIB"};
-  std::uint64_t particles_ = 500'000;
-  int parts_ = 8;
+  Texts& distributions_ = option<Texts>(
+      "--distribution", names_in(distributions),
+      "distributions of the particles (comma-separated): " + detail::names_of(distributions));
+  Texts& methods_ = option<Texts>("--method", {"RCB", "HSFC", "RIB"},
+                                  "methods of Zoltan (comma-separated): RCB, HSFC, RIB");
+  Number& particles_ = option<Number>("--particles", 500'000, "particles per rank", positive());
+  int& parts_ = option(
+      "--parts", 8,
+      "parts of the partition in which cut pairs of neighbours are counted; at least one per rank",
+      positive());
   std::optional<SampledPairs> pairs_;
   std::string pairs_of_;
 };
@@ -386,7 +370,12 @@ class RebalanceBenchmark final : public Benchmark {
 }  // namespace
 
 std::unique_ptr<Benchmark> make_rebalance_benchmark() {
-  return std::make_unique<RebalanceBenchmark>();
+  return std::make_unique<RebalanceBenchmark>(
+      "rebalance",
+      "Partitioning with Zoltan and migration of 72-byte particles. Compares partitions of cells, "
+      "by the Rebalancer and by AUTO_MIGRATE on attached storage, with partitions of individual "
+      "particles: time, memory growth and quality of the partition",
+      11, CommonOptions{.can_share = false, .has_storage = true});
 }
 
 }  // namespace valet::bench

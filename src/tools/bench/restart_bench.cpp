@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
+#include "tools/layouts.hpp"
 #include <valet/junction.hpp>
 
-#include <array>
+#include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <unistd.h>
@@ -12,10 +13,9 @@ namespace {
 
 /// What one rank puts into a file and gets back, as a code has it.
 struct State {
-  std::vector<double> values;
-  std::array<std::vector<double>, 4> fields;
   BlockCyclic put, got;  ///< of the values as an array
-  bool are_blocks = false;
+  std::vector<double> values;
+  bool are_blocks = false;  ///< four arrays of particles, one behind the other
 
   /// @param bytes  Of a rank.
   State(const std::string& kind, std::uint64_t bytes)
@@ -23,77 +23,36 @@ struct State {
         got(kind == "rows to columns"
                 ? BlockCyclic::block({rows, columns_of(bytes)}, {1, world_size()})
                 : put),
-        are_blocks(kind == "particles") {
-    const auto count = static_cast<std::size_t>(put.local_elements(world_rank()));
-    if (are_blocks)
-      for (std::vector<double>& field : fields) field.resize(count / fields.size());
-    else
-      values.resize(std::max(count, static_cast<std::size_t>(got.local_elements(world_rank()))));
-  }
+        values(static_cast<std::size_t>(
+            std::max(put.local_elements(world_rank()), got.local_elements(world_rank())))),
+        are_blocks(kind == "particles") {}
 
-  /// @param layout  In which the values are.
-  void fill(const BlockCyclic& layout) {
-    for_each(layout, [](double& value, double number) { value = number; });
+  void fill() { tools::write_numbers(put, world_rank(), IndexOrder::row_major, values); }
+  void clear() { std::ranges::fill(values, -1.0); }
+  [[nodiscard]] bool is_right() const {
+    return tools::has_numbers(got, world_rank(), IndexOrder::row_major, values);
   }
-  void clear() {
-    for_each(got, [](double& value, double) { value = -1; });
-  }
-  [[nodiscard]] bool is_right() {
-    bool right = true;
-    for_each(got, [&](const double& value, double number) { right = right && value == number; });
-    return on_all_ranks(right);
-  }
+  [[nodiscard]] std::uint64_t particles() const { return values.size() / fields; }
   [[nodiscard]] BlockStorage storage() {
-    return {field(fields[0], 1, "x"), field(fields[1], 1, "y"), field(fields[2], 1, "z"),
-            field(fields[3], 1, "id")};
+    const auto nth = [&](std::size_t k, const char* label) {
+      return field(values.data() + k * particles(), particles(), 1, label);
+    };
+    return {nth(0, "x"), nth(1, "y"), nth(2, "z"), nth(3, "id")};
   }
 
  private:
+  static constexpr std::uint64_t fields = 4;
   static constexpr std::int64_t rows = 720;  // a multiple of most numbers of ranks
 
   static std::int64_t columns_of(std::uint64_t bytes) {
-    return static_cast<std::int64_t>(bytes / sizeof(double)) * world_size() / rows;
-  }
-  template <class Action>
-  void for_each(const BlockCyclic& layout, Action&& action) {
-    if (are_blocks) {
-      for (std::size_t f = 0; f < fields.size(); ++f)
-        for (std::size_t k = 0; k < fields[f].size(); ++k)
-          action(fields[f][k], static_cast<double>(
-                                   (fields[f].size() * static_cast<std::size_t>(world_rank()) + k) *
-                                       fields.size() +
-                                   f));
-      return;
-    }
-    const BlockCyclic::Extents own = layout.local_extents(world_rank());
-    for (std::int64_t i = 0; i < own[0]; ++i) {
-      const BlockCyclic::Extents first = layout.global_indices(world_rank(), {i, 0});
-      for (std::int64_t j = 0; j < own[1]; ++j)  // blocks: columns follow each other
-        action(values[static_cast<std::size_t>(i * own[1] + j)],
-               static_cast<double>(first[0] * layout.extents()[1] + first[1] + j));
-    }
+    const auto columns = static_cast<std::int64_t>(bytes / sizeof(double)) * world_size() / rows;
+    return columns - columns % std::int64_t{fields};
   }
 };
 
 class RestartBenchmark final : public Benchmark {
- public:
-  RestartBenchmark()
-      : Benchmark(
-            "restart",
-            "A file that all ranks write and read: an array in the layout that was written "
-            "and in another one, and particles in four arrays, beside plain MPI-IO of as many "
-            "bytes from one buffer",
-            5) {
-    own_options_ = {
-        {"--bytes", &bytes_, "bytes of each rank"},
-        {"--kind", &kinds_, "what is put (comma-separated)",
-         one_of({"array", "rows to columns", "particles"})},
-        {"--folder", &folder_, "where the files are written"},
-        {"--cold", &is_cold_, "read from the disk, not from what the system keeps of it"},
-        memory_option()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     return jobs_of([this](const auto& kind) { study(kind); }, kinds_);
   }
@@ -166,39 +125,47 @@ class RestartBenchmark final : public Benchmark {
     });
   }
   static Outcome write(const std::string& path, State& state, const JunctionOptions& options) {
-    state.fill(state.put);
-    Report report;
-    const double seconds = slowest_seconds([&] {
+    state.fill();
+    const auto move = [&] {
       Junction file = Junction::create(MPI_COMM_WORLD, path, options);
-      if (state.are_blocks)
-        report = file.put(state.storage(), state.fields[0].size()).wait();
-      else
-        report = file.put(std::span<const double>(state.values), {state.put}).wait();
+      const Report report =
+          (state.are_blocks ? file.put(state.storage(), state.particles())
+                            : file.put(std::span<const double>(state.values), {state.put}))
+              .wait();
       file.close();
-    });
-    return {seconds, true, summed_over_ranks(report, MPI_COMM_WORLD)};
+      return report;
+    };
+    return timed(move, [] { return true; });
   }
   static Outcome read(const std::string& path, State& state, const JunctionOptions& options) {
     state.clear();
-    Report report;
-    const double seconds = slowest_seconds([&] {
+    const auto move = [&] {
       Junction file = Junction::open(MPI_COMM_WORLD, path, options);
-      if (state.are_blocks)
-        report = file.get(state.storage()).wait();
-      else
-        report = file.get(std::span(state.values), {state.got}).wait();
-    });
-    return {seconds, state.is_right(), summed_over_ranks(report, MPI_COMM_WORLD)};
+      return (state.are_blocks ? file.get(state.storage())
+                               : file.get(std::span(state.values), {state.got}))
+          .wait();
+    };
+    return timed(move, [&] { return state.is_right(); });
   }
 
-  std::string bytes_ = "64M";
-  std::string folder_ = ".";
-  bool is_cold_ = false;
-  std::vector<std::string> kinds_{"array", "rows to columns", "particles"};
+  Text& bytes_ = option<Text>("--bytes", "64M", "bytes of each rank");
+  Texts& kinds_ = option<Texts>("--kind", {"array", "rows to columns", "particles"},
+                                "what is put (comma-separated)",
+                                one_of({"array", "rows to columns", "particles"}));
+  Text& folder_ = option<Text>("--folder", ".", "where the files are written");
+  bool& is_cold_ =
+      option("--cold", false, "read from the disk, not from what the system keeps of it");
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_restart_benchmark() { return std::make_unique<RestartBenchmark>(); }
+std::unique_ptr<Benchmark> make_restart_benchmark() {
+  return std::make_unique<RestartBenchmark>(
+      "restart",
+      "A file that all ranks write and read: an array in the layout that was written and in "
+      "another one, and particles in four arrays, beside plain MPI-IO of as many bytes from one "
+      "buffer",
+      5, CommonOptions{.can_share = false});
+}
 
 }  // namespace valet::bench

@@ -8,25 +8,8 @@ namespace valet::bench {
 namespace {
 
 class SizesBenchmark final : public Benchmark {
- public:
-  SizesBenchmark()
-      : Benchmark("sizes",
-                  "Migrations of increasing size. For maps to ranks without free slots: the time "
-                  "of a migration, including planning, compared with MPI_Alltoallv into an "
-                  "existing second buffer (ratio_warm)",
-                  9) {
-    own_options_ = {
-        pattern_option(patterns_),
-        {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)", positive()},
-        {"--least", &least_, "smallest size: bytes of blocks per rank (suffix K, M or G allowed)"},
-        {"--most", &most_, "largest size; each size is four times the previous one"},
-        memory_option(),
-        method_option(methods_),
-        {"--bound", &binds_, "executions of a plan that is made and bound before"},
-        sharing_flag()};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     const std::uint64_t least = std::max<std::uint64_t>(1, parse_bytes(least_));
@@ -63,16 +46,26 @@ class SizesBenchmark final : public Benchmark {
             [](Case& row, const Report& report) { row["seconds_plan"] = report.plan_seconds; });
   }
 
-  std::vector<std::string> patterns_{"ring", "random"};
-  std::vector<std::uint64_t> block_bytes_{64, 4096};
-  std::string least_ = "1K";
-  std::string most_ = "1G";
-  std::vector<std::string> methods_{"auto"};
-  bool binds_ = false;
+  Texts& patterns_ = option<Texts>("--pattern", {"ring", "random"}, about_patterns());
+  Numbers& block_bytes_ =
+      option<Numbers>("--block-bytes", {64, 4096}, "bytes per block (comma-separated)", positive());
+  Text& least_ = option<Text>("--least", "1K",
+                              "smallest size: bytes of blocks per rank (suffix K, M or G allowed)");
+  Text& most_ =
+      option<Text>("--most", "1G", "largest size; each size is four times the previous one");
+  Texts& methods_ = option<Texts>("--method", {"auto"}, about_methods());
+  bool& binds_ = option("--bound", false, "executions of a plan that is made and bound before");
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_sizes_benchmark() { return std::make_unique<SizesBenchmark>(); }
+std::unique_ptr<Benchmark> make_sizes_benchmark() {
+  return std::make_unique<SizesBenchmark>(
+      "sizes",
+      "Migrations of increasing size. For maps to ranks without free slots: the time of a "
+      "migration, including planning, compared with MPI_Alltoallv into an existing second buffer "
+      "(ratio_warm)",
+      9);
+}
 
 }  // namespace valet::bench

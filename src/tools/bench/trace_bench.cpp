@@ -29,23 +29,8 @@ std::array<std::uint64_t, 2> size_of(const std::string& path) {
 }
 
 class TraceBenchmark final : public Benchmark {
- public:
-  TraceBenchmark()
-      : Benchmark("trace",
-                  "Cost of a trace. Alternates a migration without and with a trace, including "
-                  "planning and writing the file (ratio_on: the median over the rounds)",
-                  21) {
-    own_options_ = {
-        pattern_option(patterns_),
-        method_option(methods_),
-        {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
-        {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
-        memory_option(),
-        sharing_flag(),
-        {"--file", &file_, "trace file, which is kept; by default a temporary file in $TMPDIR"}};
-  }
+  using Benchmark::Benchmark;
 
- private:
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, methods_,
@@ -80,15 +65,24 @@ class TraceBenchmark final : public Benchmark {
                      {"verified", all[0].verified && all[1].verified}});
   }
 
-  std::vector<std::string> patterns_{"ring", "transpose"};
-  std::vector<std::string> methods_{"stream"};
-  std::string bytes_ = "64M";
-  std::vector<std::uint64_t> block_bytes_{64, 4096, 65536};
-  std::string file_;
+  Texts& patterns_ = option<Texts>("--pattern", {"ring", "transpose"}, about_patterns());
+  Texts& methods_ = option<Texts>("--method", {"stream"}, about_methods());
+  Text& bytes_ =
+      option<Text>("--bytes", "64M", "bytes of blocks per rank (suffix K, M or G allowed)");
+  Numbers& block_bytes_ =
+      option<Numbers>("--block-bytes", {64, 4096, 65536}, "bytes per block (comma-separated)");
+  Text& file_ = option<Text>("--file", "",
+                             "trace file, which is kept; by default a temporary file in $TMPDIR");
 };
 
 }  // namespace
 
-std::unique_ptr<Benchmark> make_trace_benchmark() { return std::make_unique<TraceBenchmark>(); }
+std::unique_ptr<Benchmark> make_trace_benchmark() {
+  return std::make_unique<TraceBenchmark>(
+      "trace",
+      "Cost of a trace. Alternates a migration without and with a trace, including planning and "
+      "writing the file (ratio_on: the median over the rounds)",
+      21);
+}
 
 }  // namespace valet::bench
