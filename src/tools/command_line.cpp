@@ -74,7 +74,7 @@ void declare(CLI::App& app, const Command& command) {
 }
 
 /// What was meant by a word that is not known; empty where nothing is near.
-std::string nearest(const std::string& word, const std::vector<std::string>& names) {
+std::string nearest(const std::string& word, const Texts& names) {
   constexpr std::size_t most_slips = 2;
   const auto slips = [&](const std::string& name) { return detail::edit_distance(word, name); };
   const auto found = std::ranges::min_element(names, {}, slips);
@@ -83,7 +83,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& nam
 
 /// What is wrong where no option takes an argument.
 std::string about_unexpected(const CLI::App& app, std::span<char* const> arguments) {
-  const std::vector<std::string> left = app.remaining(true);
+  const Texts left = app.remaining(true);
   // CLI11 gives them in an order of its own.
   const auto found =
       std::find_first_of(arguments.begin(), arguments.end(), left.begin(), left.end());
@@ -91,7 +91,7 @@ std::string about_unexpected(const CLI::App& app, std::span<char* const> argumen
   if (!first.starts_with("-"))
     return "unexpected argument '" + first + "'; --help shows what is taken";
   const std::string word = first.substr(0, first.find('='));
-  std::vector<std::string> names;
+  Texts names;
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const CLI::App& asked = chosen.empty() ? app : *chosen.front();
   for (const CLI::Option* const option : asked.get_options([](const CLI::Option*) { return true; }))
@@ -105,13 +105,11 @@ std::string about_unexpected(const CLI::App& app, std::span<char* const> argumen
 /// Whether the arguments begin with a subcommand or ask for none.
 void check_subcommand(const std::vector<Command>& subcommands, std::span<char* const> arguments) {
   const std::string_view word = arguments.empty() ? "" : arguments.front();
-  std::string known;
-  for (const Command& command : subcommands) {
-    if (command.name == word) return;
-    known.append(known.empty() ? "" : ", ").append(command.name);
-  }
-  if (word.empty()) refuse("a subcommand is needed; known: ", known);
-  if (!word.starts_with("-")) refuse("unknown subcommand '", word, "'; known: ", known);
+  Texts known;
+  for (const Command& command : subcommands) known.emplace_back(command.name);
+  if (word.starts_with("-") || std::ranges::count(known, word) > 0) return;
+  if (word.empty()) refuse("a subcommand is needed; known: ", listed(known));
+  refuse("unknown subcommand '", word, "'; known: ", listed(known));
 }
 
 }  // namespace
@@ -126,18 +124,14 @@ Check in_range(int least, int most) {
   return [=](const std::string& text) {
     const double value = std::strtod(text.c_str(), nullptr);
     if (value >= least && value <= most) return std::string();
-    return text_of(text, " is not within ", least, " and ", most);
+    return joined(text, " is not within ", least, " and ", most);
   };
 }
 
-Check one_of(const std::vector<std::string>& names) {
+Check one_of(const Texts& names) {
   return [names](const std::string& text) {
-    std::string known;
-    for (const std::string& name : names) {
-      if (name == text) return std::string();
-      known.append(known.empty() ? "" : ", ").append(name);
-    }
-    return "unknown value '" + text + "'; known: " + known;
+    const bool is_known = std::ranges::count(names, text) > 0;
+    return is_known ? "" : "unknown value '" + text + "'; known: " + listed(names);
   };
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +14,6 @@ namespace {
 
 using tools::fail;
 using tools::refuse;
-using tools::text_of;
 
 std::uint64_t ceil_quotient(std::uint64_t numerator, std::uint64_t denominator) {
   return numerator / denominator + (numerator % denominator != 0 ? 1 : 0);
@@ -35,8 +35,8 @@ std::uint64_t checked_sum(std::uint64_t sum, std::uint64_t blocks, const char* w
 using Holding = std::map<std::uint32_t, std::uint64_t>;
 
 std::string describe(const Move& move, std::size_t phase) {
-  return text_of("phase ", phase + 1, ": ", move.blocks, " blocks for rank ", move.target,
-                 " from rank ", move.source, " to rank ", move.receiver);
+  return joined("phase ", phase + 1, ": ", move.blocks, " blocks for rank ", move.target,
+                " from rank ", move.source, " to rank ", move.receiver);
 }
 
 /// One phase: everything leaves and arrives at once.
@@ -157,6 +157,10 @@ PhaseBounds phase_bounds(std::uint64_t volume, std::uint64_t free) {
           .upper = ceil_quotient(2 * volume, free) + 1};
 }
 
+PhaseBounds phase_bounds(const TransferMatrix& matrix, std::span<const std::uint64_t> free) {
+  return phase_bounds(matrix.volume(), std::accumulate(free.begin(), free.end(), std::uint64_t{0}));
+}
+
 std::uint64_t count_messages(std::span<const Move> moves) {
   std::uint64_t count = 0;
   const Move* last = nullptr;
@@ -203,7 +207,7 @@ std::optional<std::string> find_violation(const TransferMatrix& matrix,
   for (std::uint32_t rank = 0; rank < held.size(); ++rank)
     for (const auto& [target, blocks] : held[rank])
       if (target != rank && blocks > 0)
-        return text_of("at the end: ", blocks, " blocks for rank ", target, " are on rank ", rank);
+        return joined("at the end: ", blocks, " blocks for rank ", target, " are on rank ", rank);
   return std::nullopt;
 }
 

@@ -66,6 +66,9 @@ struct PhaseBounds {
 /// anything left to park and the next phase is the last.
 /// @param volume  T. @param free  M, at least 1 unless T is 0.
 [[nodiscard]] PhaseBounds phase_bounds(std::uint64_t volume, std::uint64_t free);
+/// @param free  Free slots of every rank.
+[[nodiscard]] PhaseBounds phase_bounds(const TransferMatrix& matrix,
+                                       std::span<const std::uint64_t> free);
 
 /// What ranks have with so many free slots, and room for all that may wait.
 [[nodiscard]] std::vector<PhaseStart> starts_with(std::span<const std::uint64_t> free);

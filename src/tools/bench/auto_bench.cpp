@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 namespace valet::bench {
 namespace {
@@ -56,29 +57,22 @@ class AutoBenchmark final : public Benchmark {
   /// @param all  "auto", the methods, the peer.
   static void add_results(Case& row, const std::vector<Series>& all) {
     const Report& report = all.front().report;
-    const double seconds = median(all.front().seconds);
+    const double seconds = all.front().median();
     Case seconds_of_methods;
     for (const schedule::MethodTraits& method : schedule::methods())
       seconds_of_methods["seconds_" + std::string(method.name)] = nullptr;
+    const std::span methods(all.begin() + 1, all.end() - 1);
+    for (const Series& one : methods) seconds_of_methods["seconds_" + one.name] = one.median();
     // Where there are no other methods, the best is the choice itself.
-    double best = seconds;
-    std::string best_method = "auto";
-    bool verified = all.front().verified;
-    for (std::size_t s = 1; s + 1 < all.size(); ++s) {
-      const double other = median(all[s].seconds);
-      verified = verified && all[s].verified;
-      seconds_of_methods["seconds_" + all[s].name] = other;
-      if (s > 1 && other >= best) continue;
-      best = other;
-      best_method = all[s].name;
-    }
+    const Series& best =
+        methods.empty() ? all.front() : *std::ranges::min_element(methods, {}, &Series::median);
     row.update({{"method", report.method},
                 {"seconds_median", seconds},
-                {"best", best_method},
-                {"auto_over_best", seconds / best},
-                {"ratio_warm", seconds / median(all.back().seconds)},
+                {"best", best.name},
+                {"auto_over_best", seconds / best.median()},
+                {"ratio_warm", seconds / all.back().median()},
                 {"peak_extra_bytes", report.peak_extra_bytes},
-                {"verified", verified}});
+                {"verified", std::ranges::all_of(all, &Series::verified)}});
     row.update(seconds_of_methods);
   }
 

@@ -121,13 +121,13 @@ void Benchmark::take_turns(std::vector<Series>& all) {
 Report Benchmark::compare(Case setting, std::vector<Series> all) {
   take_turns(all);
   const Report& report = all[2].report;
-  const double seconds = median(all[2].seconds);
+  const double seconds = all[2].median();
   setting["seconds_median"] = seconds;
   setting["seconds_plan"] = report.plan_seconds;
   setting["seconds_exchange"] = report.exchange_seconds;
   setting["seconds_local"] = report.local_seconds;
-  setting["ratio_warm"] = seconds / median(all[0].seconds);
-  setting["ratio_cold"] = seconds / median(all[1].seconds);
+  setting["ratio_warm"] = seconds / all[0].median();
+  setting["ratio_cold"] = seconds / all[1].median();
   setting["peak_extra_bytes"] = report.peak_extra_bytes;
   setting["extra_bytes_bound"] = report.extra_bytes_bound;
   setting["messages"] = report.messages;
@@ -143,12 +143,12 @@ void Benchmark::compare(const Case& setting, std::vector<Series> all, Alltoallv&
   all.push_back({"alltoallv", [&] { return peer.run_warm(); }});
   take_turns(all);
   all.back().report.peak_extra_bytes = largest_of_ranks(peer.bytes());
-  const double peer_seconds = median(all.back().seconds);
+  const double peer_seconds = all.back().median();
   for (const Series& series : all) {
     Case row = setting;
     row["method"] = series.name;
-    row["seconds_median"] = median(series.seconds);
-    row["ratio_warm"] = median(series.seconds) / peer_seconds;
+    row["seconds_median"] = series.median();
+    row["ratio_warm"] = series.median() / peer_seconds;
     // CYCLIC has no phases: the steps of its critical path.
     row["phases"] = series.report.phases + series.report.steps;
     row["messages"] = series.report.messages;

@@ -7,14 +7,12 @@
 #include "tools/errors.hpp"
 #include "tools/output.hpp"
 #include <valet/options.hpp>
-#include <valet/report.hpp>
 
 #include <any>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,15 +34,6 @@ using tools::Texts;
 /// What the option --method is for methods that move blocks.
 [[nodiscard]] std::string about_methods();
 
-/// What one run came to.
-struct Outcome {
-  Outcome(double run_seconds, bool good = true, Report all_ranks = {})
-      : seconds(run_seconds), verified(good), report(std::move(all_ranks)) {}
-  double seconds;  ///< the slowest rank's
-  bool verified;   ///< on all ranks
-  Report report;   ///< summed over all ranks; nothing for a peer
-};
-
 /// One of several ways to do the same, which take turns; a line in the plots.
 struct Series {
   std::string name;
@@ -52,6 +41,8 @@ struct Series {
   std::vector<double> seconds = {};  ///< without the first round, which warms up
   bool verified = true;              ///< in all rounds
   Report report = {};                ///< of the run whose time is the median
+
+  [[nodiscard]] double median() const { return bench::median(seconds); }
 };
 
 /// The names of a table whose entries have one.
@@ -78,22 +69,6 @@ template <class Job, class List, class... Lists>
     for (auto& one : jobs_of([=](const auto&... rest) { job(value, rest...); }, others...))
       jobs.push_back(std::move(one));
   return jobs;
-}
-
-/// Seconds of a move on the slowest rank, and whether it came to what it had to.
-/// @param move      Returns the report of this rank, or nothing.
-/// @param is_right  Whether it did on this rank.
-template <class Move, class IsRight>
-[[nodiscard]] Outcome timed(Move&& move, IsRight&& is_right) {
-  Report report;
-  const double seconds = slowest_seconds([&] {
-    if constexpr (std::is_void_v<std::invoke_result_t<Move&>>)
-      move();
-    else
-      report = move();
-  });
-  const bool good = on_all_ranks(is_right());
-  return {seconds, good, summed_over_ranks(report, MPI_COMM_WORLD)};
 }
 
 /// Which options a benchmark has of those that several have.
@@ -169,6 +144,13 @@ class Benchmark {
   [[nodiscard]] AnyOptions common_options() const {
     AnyOptions options;
     set_common(options);
+    return options;
+  }
+
+  /// The same for a method of moving blocks.
+  [[nodiscard]] Options options_with(const std::string& method) const {
+    auto options = common_options<Options>();
+    options.method = parse_method(method);
     return options;
   }
 

@@ -115,11 +115,7 @@ BlockComparison::BlockComparison(Map map, const std::vector<std::size_t>& field_
 void BlockComparison::fill() {
   for (std::uint64_t slot = 0; slot < blocks(); ++slot) {
     const Content content(word_of({world_rank(), slot}));
-    std::size_t at = 0;
-    for (const Field& field : fields_) {
-      content.write(field.memory + slot * field.bytes, field.bytes, at);
-      at += field.bytes;
-    }
+    for_each_part(slot, [&](auto... part) { content.write(part...); });
   }
 }
 
@@ -134,22 +130,20 @@ Outcome BlockComparison::run(const std::function<Moved()>& move) {
 }
 
 std::function<Outcome()> BlockComparison::migration(const Options& options, Places places) {
-  return [=, this] {
-    const BlockStorage storage{valet::field(memory_.data(), map_.slots, block_bytes_)};
+  return [=, this, array = storage()] {
     return run([&]() -> Moved {
       return {places == Places::slots
-                  ? migrate(MPI_COMM_WORLD, storage, blocks(), addresses_, options)
-                  : migrate(MPI_COMM_WORLD, storage, blocks(), ranks_, options),
+                  ? migrate(MPI_COMM_WORLD, array, blocks(), addresses_, options)
+                  : migrate(MPI_COMM_WORLD, array, blocks(), ranks_, options),
               places};
     });
   };
 }
 
 std::function<Outcome()> BlockComparison::bound_execution(const Options& options) {
-  const BlockStorage storage{valet::field(memory_.data(), map_.slots, block_bytes_)};
   const auto plan =
-      std::make_shared<Plan>(plan_to_ranks(MPI_COMM_WORLD, storage, blocks(), ranks_, options));
-  plan->bind(storage);
+      std::make_shared<Plan>(plan_to_ranks(MPI_COMM_WORLD, storage(), blocks(), ranks_, options));
+  plan->bind(storage());
   return [plan, this] { return run([&]() -> Moved { return {execute(*plan), Places::any}; }); };
 }
 
@@ -169,11 +163,7 @@ bool BlockComparison::verified(std::uint64_t blocks_after, Places places) const 
     const bool belongs = to.rank == world_rank() && (places != Places::slots || to.slot == slot);
     if (places == Places::slots && !belongs) continue;  // a free slot
     good = good && belongs && (places != Places::in_order || found == 0 || word > last);
-    std::size_t at = 0;
-    for (const Field& field : fields_) {
-      good = good && content.matches(field.memory + slot * field.bytes, field.bytes, at);
-      at += field.bytes;
-    }
+    for_each_part(slot, [&](auto... part) { good = good && content.matches(part...); });
     surplus += mixed(word);
     last = word;
     ++found;

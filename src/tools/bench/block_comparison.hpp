@@ -92,6 +92,19 @@ class BlockComparison {
     std::size_t bytes;  ///< one block
   };
 
+  [[nodiscard]] BlockStorage storage() const {
+    return {valet::field(memory_.data(), map_.slots, block_bytes_)};
+  }
+  /// Calls action(part of the block in a slot, its bytes, bytes before it) for each array.
+  template <class Action>
+  void for_each_part(std::uint64_t slot, Action&& action) const {
+    std::size_t at = 0;
+    for (const Field& field : fields_) {
+      action(field.memory + slot * field.bytes, field.bytes, at);
+      at += field.bytes;
+    }
+  }
+
   Map map_;
   std::uint64_t block_bytes_;
   Array<> memory_;

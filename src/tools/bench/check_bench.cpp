@@ -90,7 +90,7 @@ class CheckBenchmark final : public Benchmark {
     for (const Series& way : ways_)
       rows_.push_back({{"way", way.name},
                        {"peak_extra_bytes", way.report.peak_extra_bytes},
-                       {"seconds_median", median(way.seconds)},
+                       {"seconds_median", way.median()},
                        {"ratio_warm", ratios_of(measured(way), measured(ways_[kept])).middle},
                        {"verified", way.verified}});
   }
@@ -125,17 +125,17 @@ class CheckBenchmark final : public Benchmark {
       verdicts["node"] = as_case(shared);
     }
     if (world_rank() == 0)
-      std::puts(tools::text_of(
-                    blocks_, " blocks of ", tools::readable_bytes(block_bytes_),
-                    " leave each rank for ", neighbours_, neighbours_ == 1 ? " other" : " others",
-                    "; medians of ", repeat_, " rounds in turns\nfound: ",
-                    hosts_ == 1 ? "one host" : std::to_string(hosts_) + " hosts",
-                    !copies       ? ", perhaps "
-                    : copies_once ? ", "
-                                  : ", no ",
-                    "single copies of MPI (CMA), ", shares ? "shared" : "no shared",
-                    " memory between ranks, ",
-                    has_node_storage_ ? "node storage" : "no node storage", "\n", text, ".")
+      std::puts(joined(blocks_, " blocks of ", tools::readable_bytes(block_bytes_),
+                       " leave each rank for ", neighbours_,
+                       neighbours_ == 1 ? " other" : " others", "; medians of ", repeat_,
+                       " rounds in turns\nfound: ",
+                       hosts_ == 1 ? "one host" : std::to_string(hosts_) + " hosts",
+                       !copies       ? ", perhaps "
+                       : copies_once ? ", "
+                                     : ", no ",
+                       "single copies of MPI (CMA), ", shares ? "shared" : "no shared",
+                       " memory between ranks, ",
+                       has_node_storage_ ? "node storage" : "no node storage", "\n", text, ".")
                     .c_str());
     return {{"setting",
              {{"ranks", world_size()},

@@ -152,8 +152,7 @@ class DeviceBenchmark final : public Benchmark {
   using Benchmark::Benchmark;
 
   Jobs jobs() override {
-    options_ = common_options<Options>();
-    options_.method = parse_method(method_);
+    options_ = options_with(method_);
     Jobs jobs;
     for (const std::string& pattern : patterns_)
       for (const std::string& to : to_)
@@ -196,7 +195,7 @@ class DeviceBenchmark final : public Benchmark {
     take_turns(all);
     const auto moved = static_cast<double>(ways.moved_bytes());
     for (std::size_t k = 0; k < all.size(); ++k) {
-      const double seconds = median(all[k].seconds);
+      const double seconds = all[k].median();
       const Report& report = all[k].report;
       rows_.push_back({{"pattern", pattern},
                        {"to", to},
@@ -209,8 +208,8 @@ class DeviceBenchmark final : public Benchmark {
                        {"seconds_median", seconds},
                        {"seconds_plan", report.plan_seconds},
                        {"gb_per_s", moved / seconds / 1e9},
-                       {"ratio_pipeline", seconds / median(all[2].seconds)},
-                       {"ratio_alltoallv", seconds / median(all[3].seconds)},
+                       {"ratio_pipeline", seconds / all[2].median()},
+                       {"ratio_alltoallv", seconds / all[3].median()},
                        {"device_bytes", memory[k].device},
                        {"staging_bytes", memory[k].elsewhere},
                        {"peak_extra_bytes", report.peak_extra_bytes},

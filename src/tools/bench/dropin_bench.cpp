@@ -70,8 +70,8 @@ class DropinBenchmark final : public Benchmark {
                        {"object_bytes", bytes},
                        {"data_bytes", data},
                        {"memory", parse_bytes(memory_)},
-                       {"seconds_median", median(all[m].seconds)},
-                       {"ratio_stock", median(all[m].seconds) / median(all[0].seconds)},
+                       {"seconds_median", all[m].median()},
+                       {"ratio_stock", all[m].median() / all[0].median()},
                        {"peak_extra_bytes", *grown[m]},
                        {"verified", all[m].verified}});
   }

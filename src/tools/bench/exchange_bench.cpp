@@ -14,8 +14,7 @@ class ExchangeBenchmark final : public Benchmark {
   }
 
   void measure(const std::string& pattern, const std::string& method, const std::string& order) {
-    auto options = common_options<Options>();
-    options.method = parse_method(method);
+    Options options = options_with(method);
     options.order = parse_order(order);
     options.trace = trace_;
     BlockComparison blocks(make_map(parse_pattern(pattern), slots_, free_), {block_bytes_},

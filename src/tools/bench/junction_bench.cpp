@@ -58,7 +58,7 @@ class JunctionMove {
   Outcome run_by_hand() {
     clear();
     const auto move = [&] {
-      if (junction_) sides_.puts ? send_all() : receive_all();
+      if (junction_) exchange_by_hand();
     };
     return timed(move, [&] { return is_right(); });
   }
@@ -82,50 +82,41 @@ class JunctionMove {
               sizeof(double))
         .wait();
   }
-  void send_all() {
-    std::vector<MPI_Request> requests;
-    for (Peer& peer : peers_) {
-      allocate_for(peer);
-      std::byte* packed = peer.buffer.get();
-      for_each_run(peer, [&](const double* run, std::size_t run_bytes) {
-        std::memcpy(packed, run, run_bytes);
-        packed += run_bytes;
-      });
-      MPI_Isend(peer.buffer.get(), static_cast<int>(peer.elements), MPI_DOUBLE, peer.rank, 0,
-                sides_.between, &requests.emplace_back());
-    }
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  }
-  void receive_all() {
-    std::vector<MPI_Request> requests;
-    for (Peer& peer : peers_) {
-      allocate_for(peer);
-      MPI_Irecv(peer.buffer.get(), static_cast<int>(peer.elements), MPI_DOUBLE, peer.rank, 0,
-                sides_.between, &requests.emplace_back());
+  void exchange_by_hand() {
+    std::vector<MPI_Request> requests(peers_.size());
+    for (std::size_t k = 0; k < peers_.size(); ++k) {
+      Peer& peer = peers_[k];
+      const auto count = static_cast<int>(peer.elements);
+      if (!peer.buffer) peer.buffer = allocate(peer.elements * sizeof(double));
+      if (sides_.puts) {
+        copy_runs(peer);
+        MPI_Isend(peer.buffer.get(), count, MPI_DOUBLE, peer.rank, 0, sides_.between, &requests[k]);
+      } else {
+        MPI_Irecv(peer.buffer.get(), count, MPI_DOUBLE, peer.rank, 0, sides_.between, &requests[k]);
+      }
     }
     for (std::size_t left = peers_.size(); left > 0; --left) {
       int k = 0;
       MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &k, MPI_STATUS_IGNORE);
-      const Peer& peer = peers_[static_cast<std::size_t>(k)];
-      const std::byte* packed = peer.buffer.get();
-      for_each_run(peer, [&](double* run, std::size_t run_bytes) {
-        std::memcpy(run, packed, run_bytes);
-        packed += run_bytes;
-      });
+      if (!sides_.puts) copy_runs(peers_[static_cast<std::size_t>(k)]);
     }
   }
-  static void allocate_for(Peer& peer) {
-    if (!peer.buffer) peer.buffer = allocate(peer.elements * sizeof(double));
-  }
-  template <class Action>
-  void for_each_run(const Peer& peer, Action&& action) {
+  /// What is shared with a rank, into its buffer or out of it.
+  void copy_runs(const Peer& peer) {
     const BlockCyclic::Extents extents = mine_.local_extents(sides_.rank);
+    std::byte* packed = peer.buffer.get();
     shared_->for_each_run(
         peer.rank, IndexOrder::column_major,
         [&](const BlockCyclic::Extents&, const BlockCyclic::Extents& local, std::int64_t length) {
           std::int64_t at = 0;
           for (std::size_t d = extents.size(); d-- > 0;) at = at * extents[d] + local[d];
-          action(values_.data() + at, static_cast<std::size_t>(length) * sizeof(double));
+          double* const run = values_.data() + at;
+          const std::size_t run_bytes = static_cast<std::size_t>(length) * sizeof(double);
+          if (sides_.puts)
+            std::memcpy(packed, run, run_bytes);
+          else
+            std::memcpy(run, packed, run_bytes);
+          packed += run_bytes;
         });
   }
 
@@ -160,7 +151,7 @@ class JunctionBenchmark final : public Benchmark {
     std::vector<Series> all{{"by hand", [&] { return move.run_by_hand(); }},
                             {"junction", [&] { return move.run_junction(); }}};
     take_turns(all);
-    const double by_hand = median(all[0].seconds), seconds = median(all[1].seconds);
+    const double by_hand = all[0].median(), seconds = all[1].median();
     const Report& report = all[1].report;
     rows_.push_back(
         {{"move", text},

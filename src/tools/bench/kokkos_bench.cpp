@@ -38,8 +38,7 @@ class KokkosBenchmark final : public Benchmark {
   }
 
   void measure(const std::string& method) {
-    auto options = common_options<Options>();
-    options.method = parse_method(method);
+    Options options = options_with(method);
     options.order = parse_order(order_);
     BlockComparison blocks(make_particle_map(particles_, leave_),
                            {vector_bytes, vector_bytes, sizeof(std::uint64_t)}, storage());

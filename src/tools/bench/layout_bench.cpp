@@ -64,9 +64,7 @@ class LayoutMove {
     std::ranges::fill(target_, -1.0);
     const auto move = [&] {
       return redistribute(MPI_COMM_WORLD, from_, to_, sizeof(double),
-                          {source_.data(), bytes_of(source_), IndexOrder::column_major, {}},
-                          {target_.data(), bytes_of(target_), IndexOrder::column_major, {}},
-                          options_);
+                          array_of<SourceArray>(source_), array_of<TargetArray>(target_), options_);
     };
     return timed(move, [&] { return is_right(target_); });
   }
@@ -74,15 +72,16 @@ class LayoutMove {
     std::ranges::copy(source_, array_.begin());
     const auto move = [&] {
       return redistribute_in_place(MPI_COMM_WORLD, from_, to_, sizeof(double),
-                                   {array_.data(), bytes_of(array_), IndexOrder::column_major, {}},
-                                   options_);
+                                   array_of<TargetArray>(array_), options_);
     };
     return timed(move, [&] { return is_right(array_); });
   }
 
  private:
-  static std::size_t bytes_of(const std::vector<double>& part) {
-    return part.size() * sizeof(double);
+  /// As the library takes it.
+  template <class Described>
+  static Described array_of(std::vector<double>& part) {
+    return {part.data(), part.size() * sizeof(double), IndexOrder::column_major, {}};
   }
   [[nodiscard]] bool is_right(const std::vector<double>& part) const {
     return tools::has_numbers(to_.layout, world_rank(), IndexOrder::column_major, part);
@@ -111,22 +110,20 @@ class LayoutBenchmark final : public Benchmark {
 
   void study_index() {
     std::vector<IndexStudy> studies;
-    for (const std::string& block : blocks_)
-      for (const std::string& wish : remote_blocks_)
-        for (const std::string& local_grid : local_grids_)
-          for (const std::string& remote_grid : remote_grids_)
-            for (const std::string& algorithm : algorithms_) {
-              const std::string remote_block = wish == "same" ? block : wish;
-              std::string blocks = block;
-              if (remote_block != block) blocks.append("->").append(remote_block);
-              studies.emplace_back(tools::make_layout(extent_, block, local_grid),
-                                   tools::make_layout(extent_, remote_block, remote_grid),
-                                   parse_index_algorithm(algorithm));
-              rows_.push_back({{"algorithm", algorithm},
-                               {"local_grid", local_grid},
-                               {"remote_grid", remote_grid},
-                               {"block", blocks}});
-            }
+    const auto add = [&](const auto& block, const auto& wish, const auto& local_grid,
+                         const auto& remote_grid, const auto& algorithm) {
+      const std::string remote_block = wish == "same" ? block : wish;
+      studies.emplace_back(tools::make_layout(extent_, block, local_grid),
+                           tools::make_layout(extent_, remote_block, remote_grid),
+                           parse_index_algorithm(algorithm));
+      rows_.push_back({{"algorithm", algorithm},
+                       {"local_grid", local_grid},
+                       {"remote_grid", remote_grid},
+                       {"block", remote_block == block ? block : block + "->" + remote_block}});
+    };
+    for (const auto& job :
+         jobs_of(add, blocks_, remote_blocks_, local_grids_, remote_grids_, algorithms_))
+      job();
     // All cases take their turn in each round, so that a slow moment does not hit one of them.
     for (int round = 0; round < rounds(); ++round, step())
       for (IndexStudy& study : studies) study.sample();
@@ -147,15 +144,15 @@ class LayoutBenchmark final : public Benchmark {
       (void)move.run_pdgemr2d();
       all[3].report.peak_extra_bytes = largest_of_ranks(memory.grown());
     }
-    const double warm = median(all[0].seconds);
+    const double warm = all[0].median();
     for (const Series& series : std::span(all).subspan(1)) {
-      const double seconds = median(series.seconds);
+      const double seconds = series.median();
       Case row = {{"method", series.name},
                   {"move", text},
                   {"ranks", world_size()},
                   {"seconds_median", seconds},
                   {"seconds_alltoallv", warm}};
-      if (move.has_pdgemr2d()) row["ratio_pdgemr2d"] = seconds / median(all[3].seconds);
+      if (move.has_pdgemr2d()) row["ratio_pdgemr2d"] = seconds / all[3].median();
       row["ratio_warm"] = seconds / warm;
       row["peak_extra_bytes"] = series.report.peak_extra_bytes;
       row["extra_bytes_bound"] = series.report.extra_bytes_bound;

@@ -3,7 +3,6 @@
 #include "tools/schedules.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace valet::bench {
 namespace {
@@ -66,8 +65,7 @@ std::vector<Case> count_schedules(Pattern pattern, std::uint64_t slots, std::uin
   std::vector<std::uint64_t> room(matrix.ranks(), slots + 1);
   for (int rank = 0; rank < processes; ++rank)
     room[static_cast<std::size_t>(rank)] -= map.blocks(rank);
-  const schedule::PhaseBounds bounds = schedule::phase_bounds(
-      matrix.volume(), std::accumulate(room.begin(), room.end(), std::uint64_t{0}));
+  const schedule::PhaseBounds bounds = schedule::phase_bounds(matrix, room);
   const auto row = [&](const std::string& method, std::uint64_t phases, std::uint64_t messages,
                        std::uint64_t volume) -> Case {
     const double whole = matrix.volume() > 0 ? static_cast<double>(matrix.volume()) : 1;

@@ -109,19 +109,7 @@ Alltoallv::Alltoallv(std::span<const int> destinations, std::size_t block_bytes,
   if (!on_all_ranks(std::ranges::is_sorted(destinations))) unpacked_ = destinations;
 }
 
-double Alltoallv::run_warm() {
-  if (warm_.received == nullptr) {
-    warm_ = make_buffers();
-    exchange(warm_);  // touches every page
-  }
-  return slowest_seconds([&] { exchange(warm_); });
-}
-
-double Alltoallv::run_cold() const {
-  return slowest_seconds([&] { exchange(make_buffers()); });
-}
-
-void Alltoallv::exchange(const Buffers& buffers) const {
+void Alltoallv::exchange(BlockBuffers& buffers) const {
   const std::byte* packed = blocks_;
   if (!unpacked_.empty()) {
     std::vector<int> next = leaving_.begins;

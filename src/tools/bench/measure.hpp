@@ -6,6 +6,7 @@
 
 #include <valet/mpi.hpp>
 #include <valet/node_array.hpp>
+#include <valet/report.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -17,6 +18,8 @@
 #include <new>
 #include <optional>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace valet::bench {
@@ -30,6 +33,31 @@ namespace valet::bench {
 
 /// Seconds that `action` takes on the slowest rank, started together.
 [[nodiscard]] double slowest_seconds(const std::function<void()>& action);
+
+/// What one run came to.
+struct Outcome {
+  Outcome(double run_seconds, bool good = true, Report all_ranks = {})
+      : seconds(run_seconds), verified(good), report(std::move(all_ranks)) {}
+  double seconds;  ///< the slowest rank's
+  bool verified;   ///< on all ranks
+  Report report;   ///< summed over all ranks; nothing for a peer
+};
+
+/// Seconds of a move on the slowest rank, and whether it came to what it had to.
+/// @param move      Returns the report of this rank, or nothing.
+/// @param is_right  Whether it did on this rank.
+template <class Move, class IsRight>
+[[nodiscard]] Outcome timed(Move&& move, IsRight&& is_right) {
+  Report report;
+  const double seconds = slowest_seconds([&] {
+    if constexpr (std::is_void_v<std::invoke_result_t<Move&>>)
+      move();
+    else
+      report = move();
+  });
+  const bool good = on_all_ranks(is_right());
+  return {seconds, good, summed_over_ranks(report, MPI_COMM_WORLD)};
+}
 
 /// How often this process has read or written the memory of another one with CMA, cross-memory
 /// attach [local]. KNEM and XPMEM, which MPI can use instead where their kernel modules are loaded,
@@ -159,9 +187,42 @@ class BlockType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-/// MPI_Alltoallv of blocks into a second buffer, the peer of every measurement. What returns
-/// seconds is collective over MPI_COMM_WORLD.
-class Alltoallv {
+/// A peer that moves data out of place, through buffers. Collective over MPI_COMM_WORLD.
+template <class Buffers>
+class OutOfPlace {
+ public:
+  virtual ~OutOfPlace() = default;
+
+  /// Into buffers that are at hand and have been touched.
+  Outcome run_warm() {
+    if (!warm_) exchange(warm_.emplace(make_buffers()));  // touches every page
+    return timed([this] { exchange(*warm_); }, [this] { return verified(*warm_); });
+  }
+  /// The same when nothing is at hand: buffers are allocated, and given back.
+  [[nodiscard]] Outcome run_cold() const {
+    std::optional<Buffers> buffers;
+    Outcome outcome = timed([&] { exchange(buffers.emplace(make_buffers())); },
+                            [&] { return verified(*buffers); });
+    outcome.seconds += slowest_seconds([&] { buffers.reset(); });
+    return outcome;
+  }
+
+ private:
+  [[nodiscard]] virtual Buffers make_buffers() const = 0;
+  virtual void exchange(Buffers& buffers) const = 0;
+  /// Whether this rank has all that comes to it.
+  [[nodiscard]] virtual bool verified(const Buffers&) const { return true; }
+
+  std::optional<Buffers> warm_;
+};
+
+/// What MPI_Alltoallv of blocks needs: where they arrive, and where they are packed.
+struct BlockBuffers {
+  Bytes received, packed;
+};
+
+/// MPI_Alltoallv of blocks into a second buffer, the peer of every measurement.
+class Alltoallv final : public OutOfPlace<BlockBuffers> {
  public:
   /// Blocks in the order of their ranks.
   /// @param send_blocks  For each rank, blocks that this rank sends to it, itself included.
@@ -172,30 +233,22 @@ class Alltoallv {
   /// @param destinations  Rank of each block.
   Alltoallv(std::span<const int> destinations, std::size_t block_bytes, const void* blocks);
 
-  /// Into a buffer that is at hand and has been touched.
-  double run_warm();
-  /// The same when nothing is at hand: buffers are allocated, and given back.
-  double run_cold() const;
   /// Bytes of the buffers of run_warm() on this rank.
   [[nodiscard]] std::uint64_t bytes() const { return received_bytes() + packed_bytes(); }
 
  private:
-  struct Buffers {
-    Bytes received, packed;
-  };
   [[nodiscard]] std::uint64_t received_bytes() const { return coming_.all() * block_bytes_; }
   [[nodiscard]] std::uint64_t packed_bytes() const { return unpacked_.size() * block_bytes_; }
-  [[nodiscard]] Buffers make_buffers() const {
+  [[nodiscard]] BlockBuffers make_buffers() const override {
     return {allocate(received_bytes()), allocate(packed_bytes())};
   }
-  void exchange(const Buffers& buffers) const;
+  void exchange(BlockBuffers& buffers) const override;
 
   std::size_t block_bytes_;
   const std::byte* blocks_;
   BlockType block_;
   Counts leaving_, coming_;
   std::span<const int> unpacked_;  ///< destinations of blocks in any order
-  Buffers warm_;
 };
 
 }  // namespace valet::bench

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 namespace valet::bench {
@@ -35,8 +34,7 @@ Costs count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t memor
   const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
   const schedule::PhaseCounts counts = schedule::count_phases(
       matrix, free, {.heuristic = phasing.heuristic, .parking = phasing.parking, .seed = seed});
-  const schedule::PhaseBounds bounds = schedule::phase_bounds(
-      matrix.volume(), std::accumulate(free.begin(), free.end(), std::uint64_t{0}));
+  const schedule::PhaseBounds bounds = schedule::phase_bounds(matrix, free);
   const auto volume = static_cast<double>(matrix.volume());
   return {static_cast<double>(counts.phases),
           static_cast<double>(counts.messages) / static_cast<double>(matrix.transfers().size()),

@@ -16,8 +16,7 @@ class RaggedBenchmark final : public Benchmark {
   }
 
   void measure(std::uint64_t bytes, const std::string& lengths, const std::string& method) {
-    auto options = common_options<Options>();
-    options.method = parse_method(method);
+    const Options options = options_with(method);
     const RaggedBlocks blocks(lengths, bytes, alignment_);
     const Array<> memory(bytes, storage());
     std::byte* const arena = memory.data();

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -131,9 +130,15 @@ class RaggedBlocks {
   std::vector<int> ranks_;
 };
 
+struct RaggedBuffers {
+  Bytes packed, received;
+  std::unique_ptr<std::uint64_t[]> packed_lengths, received_lengths;
+  std::uint64_t count = 0;  ///< of blocks that arrived
+};
+
 /// Blocks packed by destination, then MPI_Alltoallv of lengths and of bytes into a second arena:
-/// what codes do without Valet. Collective over MPI_COMM_WORLD.
-class RaggedAlltoallv {
+/// what codes do without Valet.
+class RaggedAlltoallv final : public OutOfPlace<RaggedBuffers> {
  public:
   /// @param arena  The blocks before; they and it must outlive this.
   RaggedAlltoallv(const RaggedBlocks& blocks, const std::byte* arena)
@@ -147,44 +152,15 @@ class RaggedAlltoallv {
              ", but the MPI_Alltoallv to compare with counts bytes with int; give less than 2G");
   }
 
-  /// Into buffers that are at hand and have been touched.
-  Outcome run_warm() {
-    if (warm_.packed == nullptr) {
-      warm_ = make_buffers();
-      exchange(warm_);  // touches every page
-    }
-    std::uint64_t count = 0;
-    const double seconds = slowest_seconds([&] { count = exchange(warm_); });
-    return {seconds, verified(warm_, count)};
-  }
-
-  /// The same when nothing is at hand: buffers are allocated, and given back.
-  [[nodiscard]] Outcome run_cold() const {
-    std::optional<Buffers> buffers;
-    std::uint64_t count = 0;
-    const double seconds = slowest_seconds([&] {
-      buffers = make_buffers();
-      count = exchange(*buffers);
-    });
-    const bool good = verified(*buffers, count);
-    return {seconds + slowest_seconds([&] { buffers.reset(); }), good};
-  }
-
  private:
-  struct Buffers {
-    Bytes packed, received;
-    std::unique_ptr<std::uint64_t[]> packed_lengths, received_lengths;
-  };
-
-  [[nodiscard]] Buffers make_buffers() const {
+  [[nodiscard]] RaggedBuffers make_buffers() const override {
     const std::size_t count = blocks_.lengths().size();
     return {allocate(blocks_.arena_bytes()), allocate(blocks_.arena_bytes()),
             std::make_unique_for_overwrite<std::uint64_t[]>(count),
-            std::make_unique_for_overwrite<std::uint64_t[]>(count)};
+            std::make_unique_for_overwrite<std::uint64_t[]>(count), 0};
   }
 
-  /// @return Blocks that arrived.
-  std::uint64_t exchange(const Buffers& buffers) const {
+  void exchange(RaggedBuffers& buffers) const override {
     const auto ranks = static_cast<std::size_t>(world_size());
     const std::vector<std::uint64_t>& lengths = blocks_.lengths();
     std::vector<int> block_counts(ranks, 0), byte_counts(ranks, 0);
@@ -208,18 +184,16 @@ class RaggedAlltoallv {
     alltoallv(buffers.packed_lengths.get(), blocks, buffers.received_lengths.get(), blocks_in,
               MPI_UINT64_T);
     alltoallv(buffers.packed.get(), bytes, buffers.received.get(), bytes_in, MPI_BYTE);
-    return blocks_in.all();
+    buffers.count = blocks_in.all();
   }
 
-  /// On all ranks.
-  [[nodiscard]] bool verified(const Buffers& buffers, std::uint64_t count) const {
-    return on_all_ranks(blocks_.arrived(buffers.received.get(), buffers.received_lengths.get(),
-                                        count, RaggedBlocks::Sources::by_rank));
+  [[nodiscard]] bool verified(const RaggedBuffers& buffers) const override {
+    return blocks_.arrived(buffers.received.get(), buffers.received_lengths.get(), buffers.count,
+                           RaggedBlocks::Sources::by_rank);
   }
 
   const RaggedBlocks& blocks_;
   const std::byte* arena_;
-  Buffers warm_;
 };
 
 }  // namespace valet::bench

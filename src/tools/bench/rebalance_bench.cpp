@@ -66,7 +66,10 @@ class ParticleCloud {
   /// Puts all particles where they begin: at random, but for a front, which finds them in slabs.
   void fill() {
     count = each_;
-    for (std::uint64_t k = 0; k < count; ++k) put(k, first_id() + k);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      id_[k] = first_id() + k;
+      for_each_value(k, [](double& has, double value) { has = value; });
+    }
   }
 
   /// Whether every particle is on one rank, with all that it carries. Collective.
@@ -75,7 +78,8 @@ class ParticleCloud {
     bool right = count <= slots();
     std::uint64_t surplus = 0;  // particles found less those written, by their hashes
     for (std::uint64_t k = 0; right && k < count; ++k) {
-      right = id_[k] < all && is_right(k);
+      right = id_[k] < all;
+      for_each_value(k, [&](double has, double value) { right = right && has == value; });
       surplus += mixed(id_[k]);
     }
     for (std::uint64_t k = 0; k < each_; ++k) surplus -= mixed(first_id() + k);
@@ -108,11 +112,11 @@ class ParticleCloud {
   [[nodiscard]] BlockStorage storage() {
     return {field(place_, 3), field(velocity_, 3), field(id_), field(work_), field(mass_)};
   }
-  [[nodiscard]] zoltan::ColumnSource places() const {
-    return zoltan::array_columns(place_.data(), slots(), 3);
-  }
-  [[nodiscard]] zoltan::ColumnSource works() const {
-    return zoltan::array_columns(work_.data(), slots(), 1);
+  /// Where the particles are and what work they make.
+  template <class Balancer>
+  void describe_to(Balancer& balancer) const {
+    balancer.coordinates(zoltan::array_columns(place_.data(), slots(), 3));
+    balancer.weights(zoltan::array_columns(work_.data(), slots(), 1));
   }
 
   std::uint64_t count = 0;
@@ -135,22 +139,17 @@ class ParticleCloud {
     return 1 + 9 * std::exp(-beyond * beyond);
   }
 
-  void put(std::uint64_t slot, std::uint64_t id) {
-    id_[slot] = id;
-    std::ranges::copy(place_of(id), place_.begin() + static_cast<std::ptrdiff_t>(3 * slot));
-    for (std::uint64_t d = 0; d < 3; ++d) velocity_[3 * slot + d] = chance(id, 3 + d);
-    work_[slot] = work_of(id);
-    mass_[slot] = chance(id, 6);
-  }
-
-  [[nodiscard]] bool is_right(std::uint64_t slot) const {
+  /// Calls visit(what a slot has, what it has to have) for all that follows from its id.
+  template <class Visit>
+  void for_each_value(std::uint64_t slot, Visit&& visit) const {
     const std::uint64_t id = id_[slot];
     const Point place = place_of(id);
-    bool right = work_[slot] == work_of(id) && mass_[slot] == chance(id, 6);
-    for (std::uint64_t d = 0; d < 3; ++d)
-      right =
-          right && place_[3 * slot + d] == place[d] && velocity_[3 * slot + d] == chance(id, 3 + d);
-    return right;
+    for (std::uint64_t d = 0; d < 3; ++d) {
+      visit(place_[3 * slot + d], place[d]);
+      visit(velocity_[3 * slot + d], chance(id, 3 + d));
+    }
+    visit(work_[slot], work_of(id));
+    visit(mass_[slot], chance(id, 6));
   }
 
   Distribution distribution_;
@@ -173,7 +172,7 @@ class Door {
     if (way.is_attached)
       attach(communicator, way.options);
     else
-      tell(rebalancer_.emplace(communicator, way.options));
+      cloud.describe_to(rebalancer_.emplace(communicator, way.options));
   }
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
@@ -190,17 +189,11 @@ class Door {
   }
 
  private:
-  template <class Balancer>
-  void tell(Balancer& balancer) {
-    balancer.coordinates(cloud_.places());
-    balancer.weights(cloud_.works());
-  }
-
   void attach(MPI_Comm communicator, const RebalancerOptions& options) {
     zoltan_ = Zoltan_Create(communicator);
     particles_.emplace(zoltan_, cloud_.count, cloud_.storage(),
                        zoltan::AttachedOptions{.migration = options.migration});
-    tell(*particles_);
+    cloud_.describe_to(*particles_);
     const std::string tolerance = std::to_string(options.imbalance_tolerance);
     const std::array<std::array<const char*, 2>, 5> parameters{
         {{"DEBUG_LEVEL", "0"},
@@ -299,8 +292,7 @@ class RebalanceBenchmark final : public Benchmark {
   [[nodiscard]] std::uint64_t cut_pairs(ParticleCloud& cloud, RebalancerOptions options) const {
     options.parameters.emplace_back("NUM_GLOBAL_PARTS", std::to_string(all_parts()));
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
-    rebalancer.coordinates(cloud.places());
-    rebalancer.weights(cloud.works());
+    cloud.describe_to(rebalancer);
     cloud.fill();
     const zoltan::Partition partition = rebalancer.partition(cloud.count);
     return pairs_->cut(cloud, partition.parts().empty() ? partition.ranks() : partition.parts());
@@ -330,7 +322,7 @@ class RebalanceBenchmark final : public Benchmark {
     std::array<std::uint64_t, ways.size()> cut{};
     for (std::size_t w = 0; w < ways.size(); ++w) cut[w] = cut_pairs(cloud, ways[w].options);
     for (std::size_t w = 0; w < ways.size(); ++w) {
-      const double seconds = median(all[w].seconds);
+      const double seconds = all[w].median();
       Case row = {{"distribution", distribution},
                   {"method", method},
                   {"door", ways[w].is_attached ? "AUTO_MIGRATE" : "Rebalancer"},
@@ -339,8 +331,8 @@ class RebalanceBenchmark final : public Benchmark {
                   {"particles", particles_},
                   {"memory", ways[w].options.migration.budget_bytes},
                   {"seconds_median", seconds},
-                  {"ratio_uncoarsened", seconds / median(all[1].seconds)},
-                  {"ratio_rebalancer", seconds / median(all[0].seconds)},
+                  {"ratio_uncoarsened", seconds / all[1].median()},
+                  {"ratio_rebalancer", seconds / all[0].median()},
                   {"blocks_pulled", sum_of_ranks(ways[w].result.report.blocks_pulled)}};
       const bool verified = add_growth(row, cloud, ways[w]) && all[w].verified;
       row.update({{"imbalance_after", ways[w].result.after.weight},

@@ -81,7 +81,7 @@ class RestartBenchmark final : public Benchmark {
     if (world_rank() == 0)
       for (const std::string& written : {path, plain}) std::filesystem::remove(written, ignored);
     const double gigabytes = static_cast<double>(sum_of_ranks(bytes)) * 1e-9;
-    const auto speed = [&](std::size_t s) { return gigabytes / median(all[s].seconds); };
+    const auto speed = [&](std::size_t s) { return gigabytes / all[s].median(); };
     rows_.push_back({{"kind", kind},
                      {"gigabytes", gigabytes},
                      {"write_GB_per_s", speed(1)},

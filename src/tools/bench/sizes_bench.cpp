@@ -27,10 +27,9 @@ class SizesBenchmark final : public Benchmark {
   void measure(const std::string& pattern, std::uint64_t block_bytes, std::uint64_t bytes) {
     const std::uint64_t blocks = bytes / block_bytes;
     BlockComparison comparison(make_map(parse_pattern(pattern), blocks, 0), {block_bytes});
-    auto options = common_options<Options>();
     std::vector<Series> all;
     for (const std::string& method : methods_) {
-      options.method = parse_method(method);
+      const Options options = options_with(method);
       all.push_back(
           {method, binds_ ? comparison.bound_execution(options) : comparison.migration(options)});
     }
@@ -40,7 +39,7 @@ class SizesBenchmark final : public Benchmark {
              {"bytes", blocks * block_bytes},
              {"blocks", blocks},
              {"block_bytes", block_bytes},
-             {"memory", options.budget_bytes},
+             {"memory", parse_bytes(memory_)},
              {"bound", binds_}},
             std::move(all), comparison.peer(),
             [](Case& row, const Report& report) { row["seconds_plan"] = report.plan_seconds; });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
+#include "verdict.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,18 +39,13 @@ class TraceBenchmark final : public Benchmark {
   }
 
   void measure(const std::string& pattern, const std::string& method, std::uint64_t block_bytes) {
-    auto options = common_options<Options>();
-    options.method = parse_method(method);
+    Options options = options_with(method);
     const std::uint64_t blocks = std::max<std::uint64_t>(1, parse_bytes(bytes_) / block_bytes);
     BlockComparison comparison(make_map(parse_pattern(pattern), blocks, 0), {block_bytes});
     std::vector<Series> all{{"off", comparison.migration(options)}};
     options.trace = file_.empty() ? temporary_path() : file_;
     all.push_back({"on", comparison.migration(options)});
     take_turns(all);
-    const std::vector<double>& off = all[0].seconds;
-    const std::vector<double>& on = all[1].seconds;
-    std::vector<double> ratios(on.size());
-    std::ranges::transform(on, off, ratios.begin(), std::divides());
     const auto [entries, file_bytes] = size_of(world_rank() == 0 ? options.trace : "");
     if (file_.empty() && world_rank() == 0) std::filesystem::remove(options.trace);
     rows_.push_back({{"pattern", pattern},
@@ -57,9 +53,9 @@ class TraceBenchmark final : public Benchmark {
                      {"ranks", world_size()},
                      {"blocks", blocks},
                      {"block_bytes", block_bytes},
-                     {"seconds_off", median(off)},
-                     {"seconds_on", median(on)},
-                     {"ratio_on", median(ratios)},
+                     {"seconds_off", all[0].median()},
+                     {"seconds_on", all[1].median()},
+                     {"ratio_on", ratios_of({0, all[1].seconds}, {0, all[0].seconds}).middle},
                      {"entries", entries},
                      {"file_bytes", file_bytes},
                      {"verified", all[0].verified && all[1].verified}});

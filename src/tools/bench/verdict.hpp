@@ -47,7 +47,7 @@ struct Verdict {
 /// A ratio with one digit behind the point.
 [[nodiscard]] inline std::string times(double ratio) {
   const auto tenths = std::lround(ratio * 10);
-  return tools::text_of(tenths / 10, ".", tenths % 10);
+  return joined(tenths / 10, ".", tenths % 10);
 }
 
 /// Such as "35 % more time".
@@ -57,8 +57,8 @@ struct Verdict {
     return "rounds take " + times(verdict.ratios.lower) + " to " + times(verdict.ratios.upper) +
            " times the time";
   if (ratio >= 2) return times(ratio) + " times the time";
-  return tools::text_of(std::lround(std::abs(ratio - 1) * 100), " % ", ratio > 1 ? "more" : "less",
-                        " time");
+  return joined(std::lround(std::abs(ratio - 1) * 100), " % ", ratio > 1 ? "more" : "less",
+                " time");
 }
 
 /// @param budget_bytes  What a rank may take for moving in any case: buffers that are no larger are
@@ -82,8 +82,8 @@ struct Verdict {
                            : verdict.is_faster    ? "pays in time alone"
                                                   : "does not pay";
   verdict.text =
-      tools::text_of(pays, ": ", memory, " a rank", most > budget_bytes ? "" : ", within --memory",
-                     "; ", said_of_time(verdict));
+      joined(pays, ": ", memory, " a rank", most > budget_bytes ? "" : ", within --memory", "; ",
+             said_of_time(verdict));
   return verdict;
 }
 

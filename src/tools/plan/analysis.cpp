@@ -16,10 +16,6 @@ std::vector<Heuristic> heuristics_of(const AnalysisOptions& options) {
   std::vector<Heuristic> heuristics;
   for (const std::string& name : options.heuristics) heuristics.push_back(parse_heuristic(name));
   if (heuristics.empty()) heuristics.assign(all_heuristics().begin(), all_heuristics().end());
-  for (const int interval : options.parking)
-    if (interval < 0)
-      tools::refuse("parking interval ", interval,
-                    " is negative: give 0 for never or k for every k-th phase");
   return heuristics;
 }
 

@@ -22,4 +22,11 @@ struct JunctionSizes {
 [[nodiscard]] tools::Case analyse(const JunctionSizes& sizes, std::uint64_t budget_bytes);
 void print_junction(const tools::Case& analysis);
 
+/// Whether a path is that of a file that ranks have written, by its name.
+[[nodiscard]] bool is_file_of_ranks(const std::string& path);
+/// What is in such a file: {"file": ..., "records": [...]}. Starts and ends MPI.
+/// @throws Error as Junction::open().
+[[nodiscard]] tools::Case contents_of(const std::string& path);
+void print_contents(const tools::Case& contents);
+
 }  // namespace valet::plan

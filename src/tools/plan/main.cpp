@@ -5,7 +5,6 @@
 // 1: failed, 2: bad input.
 
 #include "analysis.hpp"
-#include "file.hpp"
 #include "junction.hpp"
 #include "problem.hpp"
 #include "scale.hpp"
@@ -13,7 +12,10 @@
 #include "tools/errors.hpp"
 #include "transfers.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace valet::plan {
@@ -32,15 +34,14 @@ struct Arguments {
 };
 
 std::vector<tools::Option> options_of(Arguments& arguments) {
-  std::string names;
-  for (const std::string& name : pattern_names()) names += (names.empty() ? "" : ", ") + name;
   return {
       {"matrix", &arguments.matrix,
        "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
        "row to column, ranks counted from 1, such as Options::transfers writes; give either this, "
        "--pattern, --graph, --neighbours or --junction. Or a file that ranks have written, "
        "NAME.valet: prints what is in it"},
-      {"--pattern", &arguments.pattern.name, "generated transfer matrix: " + names},
+      {"--pattern", &arguments.pattern.name,
+       "generated transfer matrix: " + tools::listed(pattern_names())},
       {"--graph", &arguments.graph,
        "Matrix Market file of a directed graph; the redistribution takes |V|+1 phases if and only "
        "if the graph has a Hamiltonian circuit"},
@@ -73,7 +74,8 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
       {"--heuristic", &arguments.analysis.heuristics,
        "heuristics (comma-separated); all by default"},
       {"--parking", &arguments.analysis.parking,
-       "parking intervals (comma-separated): 0 for never, k for every k-th phase"},
+       "parking intervals (comma-separated): 0 for never, k for every k-th phase",
+       tools::in_range(0, std::numeric_limits<int>::max())},
       {"--seed", &arguments.pattern.seed, "seed of random patterns and heuristics"},
       {"--most-phases", &arguments.analysis.most_phases,
        "number of phases after which a heuristic is stopped", tools::positive()},
@@ -83,11 +85,10 @@ std::vector<tools::Option> options_of(Arguments& arguments) {
 }
 
 void require_one_source(const Arguments& arguments) {
-  const int sources = (arguments.matrix.empty() ? 0 : 1) + (arguments.graph.empty() ? 0 : 1) +
-                      (arguments.pattern.name.empty() ? 0 : 1) +
-                      (arguments.scale.neighbours > 0 ? 1 : 0) +
-                      (arguments.junction.move.empty() ? 0 : 1);
-  if (sources != 1)
+  const std::array given{!arguments.matrix.empty(), !arguments.graph.empty(),
+                         !arguments.pattern.name.empty(), arguments.scale.neighbours > 0,
+                         !arguments.junction.move.empty()};
+  if (std::ranges::count(given, true) != 1)
     tools::refuse(
         "give exactly one of: a matrix file, --pattern, --graph, --neighbours, --junction");
 }

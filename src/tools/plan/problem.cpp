@@ -176,10 +176,8 @@ Problem make_pattern(const PatternOptions& options) {
   };
   if (options.name == "figure6") return of_swaps(options, ranks_or(7), blocks_or(1), 1);
   if (options.name == "counterexample") return of_swaps(options, ranks_or(9), blocks_or(1), 2);
-  std::string known;
-  for (const std::string& name : pattern_names()) known += (known.empty() ? "" : ", ") + name;
   if (options.name != "ring" && options.name != "transpose" && options.name != "random")
-    refuse("unknown pattern '", options.name, "'; known: ", known);
+    refuse("unknown pattern '", options.name, "'; known: ", tools::listed(pattern_names()));
   if (ranks_or(8) < 2) refuse("pattern '", options.name, "' needs 2 ranks at least");
   return of_all_pairs(options, ranks_or(8), blocks_or(100));
 }
