@@ -171,8 +171,7 @@ TEST(Program, RefusesBadInput) {
   expect_refused(broken.path() + " --free 100", "line 3: 'ten' is no number of blocks");
   expect_refused("/no/such.mtx --free 1", "cannot read '/no/such.mtx'");
   expect_refused("/no/such.valet", "'/no/such.valet' cannot be opened");
-  expect_refused("--pattern ring --parking -1",
-                 "--parking: -1 is not within 0 and 2147483647");
+  expect_refused("--pattern ring --parking -1", "--parking: -1 is not within 0 and 2147483647");
   expect_refused("--pattern ring --parking often", "--parking: 'often' is no integer");
   expect_refused("--pattern ring --heuristic best_fit",
                  "unknown heuristic 'best_fit'; known: first_fit, max_first");
