@@ -60,9 +60,10 @@ function(valet_precompile_headers target)
 endfunction()
 
 # valet_quick_options(<variable>): options for what is compiled once and run once, where compiling is most of the time.
-# With -O3 templates take twice as long to compile. nvcc knows no -Og.
+# With -O3 templates take twice as long to compile. nvcc knows no -Og, and xxHash 0.8.3 needs to be told of it: GCC
+# then does not inline what always has to be.
 function(valet_quick_options variable)
-  set(level -Og)
+  set(level -Og -DXXH_NO_INLINE_HINTS=1)
   if("${CMAKE_CXX_COMPILER};${Kokkos_DEVICES}" MATCHES "nvcc|CUDA")
     set(level -O1)
   endif()
