@@ -154,6 +154,7 @@ void Plan::bind(const BlockStorage& storage) {
 
 Report execute(Plan& plan) {
   mpi::require_mpi();
+  const detail::MemoryReserve reserve;  // others do not learn of what fails here
   plan::State& state = plan::Access::state_of(plan);
   return state.frame->run([&] {
     flows::begin(state);
@@ -172,6 +173,7 @@ Execution start(Plan& plan, const BlockStorage& storage) {
 
 Execution start(Plan& plan) {
   mpi::require_mpi();
+  const detail::MemoryReserve reserve;  // as above
   plan::State& state = begun(plan);
   auto execution = std::make_unique<PlanExecution>(state, BlockStorage(state.bound));
   state.frame->begin([&] { flows::begin(state); });
@@ -192,7 +194,10 @@ Execution::~Execution() {
   }
 }
 
-bool Execution::progress() { return !ongoing_ || ongoing_->progress(); }
+bool Execution::progress() {
+  const detail::MemoryReserve reserve;
+  return !ongoing_ || ongoing_->progress();
+}
 
 Report Execution::wait() {
   const std::unique_ptr<plan::Ongoing> ongoing = std::move(ongoing_);

@@ -42,6 +42,21 @@ class TracedBlocks {
     return {[this, &plan](MPI_Comm) { execute(plan, storage_); }, [this] { fill(); },
             [this] { return is_unchanged(); }, [this] { return all_are_mine(); }};
   }
+  /// In parts, or as it is bound to the blocks.
+  [[nodiscard]] Case executed_in_parts(Plan& plan, bool bound, bool at_once) {
+    return {[=, this, &plan](MPI_Comm) {
+              if (at_once) {
+                execute(plan);
+                return;
+              }
+              Execution execution = bound ? start(plan) : start(plan, storage_);
+              execution.progress();
+              execution.wait();
+            },
+            [this] { fill(); }, [this] { return is_unchanged(); },
+            [this] { return all_are_mine(); }};
+  }
+  void bind(Plan& plan) const { plan.bind(storage_); }
   [[nodiscard]] Case to_ranks_in_c() {
     return {[this](MPI_Comm communicator) {
               Valet_Plan* plan = nullptr;
@@ -205,6 +220,20 @@ TEST(RefusedAllocation, LeavesAPlanThatCanBeExecuted) {
       survives(blocks.executed(plan), MPI_COMM_WORLD, 1, 0, Refusal::once);
     }
   }
+}
+
+// Bound plans ask nobody whether all ranks can: they take no memory.
+TEST(RefusedAllocation, EndsExecutionsInPartsOnAllRanks) {
+  TracedBlocks blocks(90, 60, false);
+  for (const Options& options : all_options())
+    for (const bool bound : {false, true})
+      for (const bool at_once : {false, true}) {
+        if (at_once && !bound) continue;
+        Plan plan = blocks.plan(options);
+        if (bound) blocks.bind(plan);
+        survives_all(blocks.executed_in_parts(plan, bound, at_once),
+                     name_of(options) + (bound ? ", bound" : "") + (at_once ? ", at once" : ""));
+      }
 }
 
 TEST(RefusedAllocation, EndsARepairOnAllRanks) {
