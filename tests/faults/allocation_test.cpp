@@ -276,6 +276,36 @@ TEST(RefusedAllocation, EndsAResizeOnAllRanks) {
   }
 }
 
+/// From rank 0 to all others, which each get as many.
+TEST(RefusedAllocation, EndsATransferOnBothSides) {
+  constexpr std::uint64_t each = 40;
+  const bool puts = rank() == 0;
+  MPI_Comm own = MPI_COMM_NULL, between = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, puts ? 0 : 1, 0, &own);
+  MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, puts ? 1 : 0, 0, &between);
+  const std::uint64_t count = puts ? each * (static_cast<std::uint64_t>(size()) - 1) : 0;
+  std::vector<std::uint64_t> ids(puts ? count : each), start(ids.size(), 1);
+  std::vector<int> to;
+  for (std::uint64_t k = 0; k < count; ++k) to.push_back(static_cast<int>(k / each));
+  if (puts) std::iota(start.begin(), start.end(), 0U);
+  const BlockStorage storage{field(ids)};
+  const std::uint64_t last = (puts ? count : each * static_cast<std::uint64_t>(rank())) - 1;
+  std::optional<Junction> junction;
+  const Case tested{[&](MPI_Comm) {
+                      junction = Junction::connect(between, "refused", {.timeout_seconds = 20});
+                      (puts ? junction->put(storage, count, to) : junction->get(storage)).wait();
+                    },
+                    [&] {
+                      junction.reset();  // where there is memory
+                      ids = start;
+                    },
+                    [&] { return ids == start; }, [&] { return ids.back() == last; }};
+  survives_all(tested);
+  junction.reset();
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&own);
+}
+
 /// Local: the others take no part.
 TEST(RefusedAllocation, EndsAGroupOnItsRank) {
   std::vector<std::uint64_t> ids(1'000), start(1'000), grouped;
