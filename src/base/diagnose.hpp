@@ -13,12 +13,13 @@ namespace valet {
 namespace detail {
 
 inline void append(std::string& text, std::string_view part) { text.append(part); }
-/// A number that was negative before it became unsigned, somewhere in the application, is named.
+/// Names what was negative before it became unsigned, somewhere in the application: to 2^40 below
+/// 0.
 template <std::integral Number>
 void append(std::string& text, Number number) {
   text.append(std::to_string(number));
   if constexpr (std::is_same_v<Number, std::uint64_t>)
-    if (const auto given = static_cast<std::int64_t>(number); given < 0)
+    if (const auto given = static_cast<std::int64_t>(number); given < 0 && given >> 40 == -1)
       text.append(" (negative: ").append(std::to_string(given)).append(")");
 }
 

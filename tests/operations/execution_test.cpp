@@ -138,7 +138,7 @@ TEST(Execution, OfAPlanIsOneAtATime) {
        {outcome_of([&] { execute(plan, filled->storage()); }), outcome_of([&] { execute(plan); }),
         outcome_of([&] { plan.bind(filled->storage()); })}) {
     EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-    expect_words(outcome.text, {"is under way", "wait()"});
+    expect_words(outcome.text, {"is under way", "wait for it first"});
   }
   execution.wait();
   const Outcome outcome = outcome_of([&] { execution.wait(); });

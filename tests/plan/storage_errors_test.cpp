@@ -128,7 +128,7 @@ TEST(SizeErrors, StoragesBeyondAnyMemoryAreRefused) {
     Call call;
     if (is_odd()) call.storage = BlockStorage(std::make_shared<AbsurdStorage>(slot_count, 16));
     expect_plans_refused(call, ErrorCode::invalid_argument,
-                         {odd_name(), std::to_string(slot_count) + " slots", "2^60 bytes"});
+                         {odd_name(), std::to_string(slot_count), "2^60 bytes"});
   }
   Call call;
   if (is_odd()) call.storage = BlockStorage(std::make_shared<AbsurdStorage>(6, 0));

@@ -36,7 +36,7 @@ TEST(ObjectErrors, OfTheCallAreFoundBeforeAnythingMoves) {
     EXPECT_EQ(cells.wrong(false), 0U);
   };
   refused([](auto& functions, auto&) { functions.pack = {}; }, {}, ErrorCode::invalid_argument,
-          {odd_name(), "needs size, pack and unpack"});
+          {odd_name(), "the functions size, pack and unpack"});
   refused([](auto&, auto& count) { ++count; }, {}, ErrorCode::invalid_argument,
           {odd_name(), "6 ranks for 7 objects"});
   refused([&](auto&, auto&) { cells.ranks[2] = size(); }, {}, ErrorCode::rank_out_of_range,

@@ -168,8 +168,7 @@ TEST(RaggedErrors, NameLengthsThatDoNotFit) {
   using enum ErrorCode;
   expect_error(invalid_argument, "block 9 of 4000 bytes would start at byte 504",
                [](Spoilt& s) { s.lengths[9] = 4000; });
-  expect_error(invalid_argument,
-               "block 1 of 9223372036854775808 (negative: -9223372036854775808) bytes",
+  expect_error(invalid_argument, "block 1 of 9223372036854775808 bytes",
                [](Spoilt& s) { s.lengths[1] = std::uint64_t{1} << 63; });
   expect_error(invalid_argument, "block 0 of 18446744073709551615 (negative: -1) bytes",
                [](Spoilt& s) { s.lengths[0] = std::numeric_limits<std::uint64_t>::max(); });
