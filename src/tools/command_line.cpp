@@ -4,6 +4,8 @@
 #include "base/environment.hpp"
 #include "tools/errors.hpp"
 #include <valet/configuration.hpp>
+#include <valet/error.hpp>
+#include <valet/options.hpp>
 
 #include <CLI/CLI.hpp>
 
