@@ -8,9 +8,9 @@
 #include "mpi/check.hpp"
 #include "mpi/wait_limit.hpp"
 #include "rebalance/dealing.hpp"
-#include "rebalance/infeasible.hpp"
 #include "rebalance/part_ranks.hpp"
 #include "storage/guarded_backend.hpp"
+#include "storage/growth.hpp"
 #include <valet/log.hpp>
 #include <valet/repair.hpp>
 
@@ -167,6 +167,17 @@ Report carry_out(Plan& plan, const BlockStorage& storage, Array<int>& ranks) {
 }
 Report carry_out(RaggedPlan& plan, const RaggedStorage& storage, Array<int>& ranks) {
   return execute(plan, storage, {ranks.data(), ranks.size()});
+}
+
+/// The storage of this rank, which is enlarged if it had too little room. All ranks have found
+/// theirs right before. Collective; one reduction.
+/// @throws Error as storage::grow() finds it, on all ranks alike.
+template <class Storage, class Grow, class Required>
+Storage grown(const mpi::Channel& communicator, const Grow& grow, const Required& required,
+              const Storage& storage) {
+  const Storage result = grow ? storage.growing(grow) : storage;
+  mpi::agree(communicator, storage::grow(result, required));
+  return result;
 }
 
 RaggedRoom room_for(const RaggedPlan& plan, const RaggedStorage& storage) {
@@ -375,7 +386,8 @@ RebalanceResult Balancer::move(Decision& decision, const Storage& storage, bool 
   const double planned = mpi::now();
   const Storage target = [&] {
     if constexpr (std::is_same_v<Storage, RaggedStorage>)
-      if (may_grow) return grown_storage(communicator_, settings, room_for(plan, storage), storage);
+      if (may_grow)
+        return grown(communicator_, settings.grow_ragged, room_for(plan, storage), storage);
     return storage;
   }();
   if (settings.before_move) settings.before_move();
@@ -451,7 +463,7 @@ RebalanceResult Balancer::settle(Decision& decision, const BlockStorage& storage
   if (!mpi::on_some_rank(communicator_, storage.slots() < decision.required_slots, wrong))
     return move(decision, storage);
   if (settings.when_infeasible == WhenInfeasible::grow)
-    return move(decision, grown_storage(communicator_, settings, decision.required_slots, storage));
+    return move(decision, grown(communicator_, settings.grow, decision.required_slots, storage));
   write_ranks(decision);
   repair(communicator_.get(), decision.count, decision.ranks, storage.slots());
   return migrate(decision, storage);

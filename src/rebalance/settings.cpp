@@ -16,6 +16,14 @@ std::string name_of_choice(std::int64_t when_infeasible) {
   return names[static_cast<std::size_t>(when_infeasible)];
 }
 
+/// @param function  How messages call what is not there.
+std::optional<Diagnostic> missing_growth(const Settings& settings, bool grows,
+                                         const char* function) {
+  if (grows || settings.when_infeasible != WhenInfeasible::grow) return std::nullopt;
+  return invalid("when_infeasible is grow, but there is no ", function,
+                 "; give growing() arrays, or a function that returns a larger storage");
+}
+
 std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<double>(bits)); }
 
 }  // namespace
@@ -48,6 +56,15 @@ void Settings::join(mpi::Agreement& agreement) const {
                   layout::digest_of(from.value_or(ObjectLayout()).tiling));
   agreement.equal({"the tiles that they are to be in", nullptr},
                   layout::digest_of(order_rule.value_or(OrderRule()).tiles));
+}
+
+std::optional<Diagnostic> check_growth(const Settings& settings, const BlockStorage& storage) {
+  return missing_growth(settings, settings.grow || storage.grows(), "grow");
+}
+
+std::optional<Diagnostic> check_growth(const Settings& settings, const RaggedStorage& storage) {
+  return missing_growth(settings, settings.grow_ragged || storage.grows(),
+                        settings.grow ? "grow_ragged" : "grow");
 }
 
 std::string text_of(double value) {

@@ -43,6 +43,14 @@ struct VALET_EXPORT Settings {
   void join(mpi::Agreement& agreement) const;
 };
 
+/// The error that when_infeasible is grow, but neither a function nor the storage by itself can
+/// enlarge it: for
+/// Settings::wrong. Local.
+[[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_growth(const Settings& settings,
+                                                                  const BlockStorage& storage);
+[[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_growth(const Settings& settings,
+                                                                  const RaggedStorage& storage);
+
 [[nodiscard]] std::string text_of(double value);
 
 }  // namespace valet::rebalance

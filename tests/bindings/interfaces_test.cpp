@@ -48,7 +48,7 @@ std::string module() {
           content(VALET_MODULES "valet_execution.f90") +
           content(VALET_MODULES "valet_junction.f90") + content(VALET_MODULES "valet_node.f90") +
           content(VALET_MODULES "valet_segments.f90") + content(VALET_MODULES "valet_objects.f90") +
-          content(VALET_ZOLTAN "src/fortran/valet_zoltan.f90"),
+          content(VALET_ZOLTAN "src/bindings/valet_zoltan.f90"),
       std::regex("![^\n]*"), "");
 }
 

@@ -3,10 +3,9 @@
 // A partitioner that sends all objects to rank 0, which has not the room: refused, repaired, or
 // carried out in storages that the application enlarges. The odd ranks have no objects.
 
-#include "rebalance/infeasible.hpp"
-
 #include "line_of_objects.hpp"
 #include "partitioners.hpp"
+#include "rebalance/settings.hpp"
 #include "test_comm.hpp"
 
 namespace valet::test {

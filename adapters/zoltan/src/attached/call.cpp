@@ -6,9 +6,7 @@
 #include "handle/stage_callbacks.hpp"
 #include "lists/list_reader.hpp"
 #include "mpi/agreement.hpp"
-#include "rebalance/infeasible.hpp"
 #include "rebalance/part_ranks.hpp"
-#include "rebalancer/own_structure.hpp"
 #include "rebalancer/queries.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>

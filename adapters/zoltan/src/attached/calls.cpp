@@ -2,7 +2,6 @@
 #include "attached/calls.hpp"
 
 #include "attached/call.hpp"
-#include "attached/own_lists.hpp"
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "handle/messages.hpp"
@@ -13,11 +12,13 @@
 #include "rebalance/balancer.hpp"
 #include "rebalance/part_ranks.hpp"
 #include "rebalancer/zoltan_partition.hpp"
+#include <valet/detail/first_failure.hpp>
 
 #include <algorithm>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace valet::zoltan {
 namespace {
@@ -73,24 +74,6 @@ class Move {
   StageCallbacks& callbacks_;
   MigrationList imports_, exports_;
   bool is_moving_ = false;
-};
-
-/// For lists: nobody is asked.
-class NoPartitioner final : public rebalance::Partitioner {
- public:
-  explicit NoPartitioner(const rebalance::PartCounts& parts) {
-    traits_.name = "Zoltan";
-    traits_.parts = parts;
-    traits_.knows_weights = false;
-  }
-  [[nodiscard]] const rebalance::PartitionerTraits& traits() const override { return traits_; }
-  bool partition(const mpi::Channel&, Ledger&, const rebalance::PartRanks&, const rebalance::Units&,
-                 std::span<int>, std::span<int>) override {
-    return false;
-  }
-
- private:
-  rebalance::PartitionerTraits traits_;
 };
 
 /// The lists of the user as destinations of the objects.
@@ -179,6 +162,70 @@ void leave_wanted(ReturnLists wanted, bool made_here, bool changes, StockLists& 
   const bool without_imports = wanted == ReturnLists::exports || wanted == ReturnLists::parts;
   if (none || (made_here && without_imports)) lists.imports.leave_out(changes);
   if (none || wanted == ReturnLists::imports) lists.exports.leave_out(changes);
+}
+
+/// What leaves, as Zoltan lists it.
+struct Exports {
+  std::vector<ZOLTAN_ID_TYPE> gids, lids;
+  std::vector<int> procs;
+};
+
+Exports exports_of(const mpi::Channel& channel, const Columns& ids, std::span<const int> ranks,
+                   bool all) {
+  Exports exports;
+  for (std::size_t slot = 0; slot < ranks.size(); ++slot) {
+    if (!all && ranks[slot] == channel.rank()) continue;
+    if (ids.size == 0) {
+      exports.gids.push_back(static_cast<ZOLTAN_ID_TYPE>(channel.rank()));
+      exports.gids.push_back(static_cast<ZOLTAN_ID_TYPE>(slot));
+    }
+    for (std::size_t e = 0; e < ids.size; ++e)
+      exports.gids.push_back(static_cast<ZOLTAN_ID_TYPE>(ids.number(e, slot)));
+    exports.lids.push_back(static_cast<ZOLTAN_ID_TYPE>(slot));
+    exports.procs.push_back(ranks[slot]);
+  }
+  return exports;
+}
+
+/// Puts what leaves into lists as Zoltan gives them, which Zoltan allocates. Collective; in the
+/// memory that Zoltan takes for lists. @throws Error on all ranks alike.
+/// @param source  Of the ids; none: rank and slot.
+/// @param ranks   Where each object goes.
+/// @param all     Lists objects that stay, too.
+void make_lists(const mpi::Channel& channel, Zoltan_Struct* zoltan, const ColumnSource& source,
+                std::span<const int> ranks, bool all, StockLists& lists) {
+  Exports exports;
+  Columns ids;
+  valet::detail::FirstFailure failure;
+  auto mine = within_memory("the lists", [&] {
+    failure.attempt("reading global ids", [&] {
+      const valet::detail::LeaveReserve leave;
+      if (source) ids = source();
+      if (!ids.diagnostic) exports = exports_of(channel, ids, ranks, all);
+    });
+  });
+  if (!mine) mine = failure.diagnostic("nothing has moved");
+  if (!mine) mine = ids.diagnostic;
+  mpi::agree(channel, mine);
+  lists.entries = {static_cast<int>(ids.size == 0 ? 2 : ids.size), 1};
+  Zoltan_Set_Param(zoltan, "NUM_GID_ENTRIES", std::to_string(lists.entries.gid).c_str());
+  Zoltan_Set_Param(zoltan, "NUM_LID_ENTRIES", "1");
+  // Twice: then Zoltan has allocated both, and frees them as its own.
+  StockList& in = lists.imports;
+  StockList& out = lists.exports;
+  in.free();
+  out.free();
+  const auto agree = [&channel](int code) {
+    std::optional<Diagnostic> wrong;
+    if (code != ZOLTAN_OK && code != ZOLTAN_WARN)
+      wrong = Diagnostic{ErrorCode::out_of_memory, "Zoltan found no memory for the lists"};
+    mpi::agree(channel, wrong);
+  };
+  agree(Zoltan_Invert_Lists(zoltan, static_cast<int>(exports.procs.size()), exports.gids.data(),
+                            exports.lids.data(), exports.procs.data(), exports.procs.data(),
+                            &in.count, &in.gids, &in.lids, &in.procs, &in.parts));
+  agree(Zoltan_Invert_Lists(zoltan, in.count, in.gids, in.lids, in.procs, in.parts, &out.count,
+                            &out.gids, &out.lids, &out.procs, &out.parts));
 }
 
 /// Makes the lists of a partition by arithmetic.
@@ -283,7 +330,9 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
 
   StageCallbacks callbacks(state.zoltan);
   callbacks.set_entries(found.entries);
-  NoPartitioner nobody(call.setup().parts);
+  PartitionSetup setup = call.setup();
+  setup.tells_objects = true;  // lists say it all: nobody is asked, and nothing is read
+  ZoltanPartition nobody(state.zoltan, setup);
   rebalance::Balancer balancer(call.channel(), nobody, call.settings(false));
   balancer.settings.granularity.reset();
   rebalance::Decision decision;

@@ -7,6 +7,7 @@
 #include "lists.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
+#include "objects/batches.hpp"
 #include "objects/steps.hpp"
 #include "observe/progress.hpp"
 #include <valet/ledger.hpp>
@@ -116,5 +117,27 @@ inline std::optional<Diagnostic> check_everything(Context& context, const char* 
                   does, " ", mpi::enough_mark, " bytes at once, but MIGRATE_MEMORY is ", budget,
                   "; set it to that or use STREAM");
 }
+
+/// What Valet_Migrate does, with the parameters given. Collective over the structure's
+/// communicator. Returns Zoltan's codes; errors are printed and kept in the report.
+int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters);
+
+/// From the first packing to the last unpacking. Collective. @throws Error on all ranks alike.
+///
+/// HOLD: batches within the budget are packed in the order of the export list and sent; arrivals
+/// stay packed until mid has run on all ranks. Every callback sees stock Zoltan's order.
+///
+/// @param sizes    Rounded sizes of all exports, in the order of the list.
+/// @param imports  Sources and counts are known; gets the rest.
+/// @param mine     What this rank found wrong until now, if anything.
+void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
+                  Imports& imports, const objects::Scratch& scratch,
+                  std::optional<Diagnostic> mine);
+
+/// The same for STEPS: pack, send, free, mid and unpack step by step within the budget.
+/// @param sizes  Sorted by destination afterwards.
+void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
+                      Imports& imports, const objects::Scratch& scratch,
+                      std::optional<Diagnostic> mine);
 
 }  // namespace valet::zoltan

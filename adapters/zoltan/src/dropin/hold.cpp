@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arrivals.hpp"
 #include "handle/messages.hpp"
-#include "migration.hpp"
 #include "mpi/check.hpp"
 #include "objects/room.hpp"
 #include "objects/step_loop.hpp"

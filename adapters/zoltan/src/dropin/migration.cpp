@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "migration.hpp"
-
 #include "base/diagnose.hpp"
 #include "base/names.hpp"
 #include "context.hpp"
+#include "geometry/map_pattern.hpp"
 #include "handle/handle_state.hpp"
 #include "handle/messages.hpp"
 #include "handle/structure.hpp"
-#include "list_layout.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "object_checks.hpp"
-#include "report.hpp"
+#include "plan/map_layout.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
@@ -29,6 +27,27 @@ std::string parameter_value(std::int64_t value) {
 }
 
 constexpr const char* function_name = "Zoltan_Migrate";
+
+// Lists may be a layout, as LB_METHOD CYCLIC and BLOCK make them: how many objects every rank sends
+// to which follows from a few words of each then, so that they need not be announced.
+
+/// As many ranks as may be told of everyone's list in a few KiB, or whom everyone sends to anyway.
+bool pays(int ranks, std::size_t peers) {
+  constexpr int few = 512;
+  constexpr std::size_t many = 16;  // one rank in so many is a peer
+  return ranks <= few || peers * many >= static_cast<std::size_t>(ranks);
+}
+
+/// Looks once at a list, up to the first object that cannot be of a layout. None where it does not
+/// pay to tell all ranks. Where objects that stay are not listed, the others are dealt to the other
+/// ranks. Local.
+layout::MapPattern pattern_of(const ObjectList& list, int rank, int ranks) {
+  if (!pays(ranks, list.peers.size())) return {};
+  const std::size_t own = list.peer_of(rank);
+  const bool is_listed = own < list.peers.size() && list.peers[own].rank == rank;
+  return layout::recognise({list.procs, static_cast<std::size_t>(list.count)}, ranks,
+                           is_listed ? layout::no_rank : rank);
+}
 
 /// Copies a text, cut off where it does not fit.
 template <std::size_t size>

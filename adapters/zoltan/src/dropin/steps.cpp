@@ -2,7 +2,6 @@
 #include "objects/steps.hpp"
 
 #include "arrivals.hpp"
-#include "migration.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "object_checks.hpp"

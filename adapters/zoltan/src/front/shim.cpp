@@ -3,7 +3,7 @@
 
 #include "attached/calls.hpp"
 #include "base/memory_reserve.hpp"
-#include "dropin/migration.hpp"
+#include "dropin/context.hpp"
 #include "handle/handle_state.hpp"
 #include "handle/messages.hpp"
 #include "handle/structure.hpp"

@@ -34,10 +34,12 @@ void say_what_steps_save(const MigrationParameters& parameters, std::uint64_t ar
 /// printed. The same on all ranks. Local.
 [[nodiscard]] bool lacks_storage(const Zoltan_Struct* zoltan);
 
-/// Appends a line to the file of MIGRATE_REPORT; one that cannot be written is a warning. Local.
-void append_line(const std::string& path, const std::string& line);
-/// The report of all ranks as a line of JSON, by rank 0 if it has a path. Collective.
+/// Sums a report over the ranks (times, peak and bound: their maxima), and appends it on rank 0 as
+/// one line of JSON to the file of that rank, if it has one. Collective; a file that cannot be
+/// written is a warning.
 void append_report(MPI_Comm communicator, const std::string& path, const Report& report);
+void append_report(const mpi::Channel& channel, const std::string& path,
+                   const Valet_Migration_Report& report);
 
 /// Prints the error that all ranks agreed upon: where it was found, and on rank 0. Local.
 void print_error_once(const mpi::Channel& channel, const char* function, const std::string& text);

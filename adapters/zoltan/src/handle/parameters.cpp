@@ -107,73 +107,59 @@ struct Row {
   bool is_path = false;         ///< its letters are kept as they are
 };
 
-/// @tparam place  Returns the member that the parameter sets.
 /// @tparam parse  Returns nothing for what is no value.
-template <auto place, auto parse>
+/// @tparam path   Of members, to the one that the parameter sets.
+template <auto parse, auto... path>
 constexpr Row row(const char* name, const char* values, unsigned kinds = any_object,
                   bool is_path = false) {
   return {name,
           values,
           [](Parameters& parameters, const std::string& text) {
             const auto value = parse(text);
-            if (value) place(parameters) = *value;
+            if (value) (parameters.*....*path) = *value;
             return value.has_value();
           },
           [](const Parameters& parameters) {
-            Parameters copy = parameters;
-            Parameters defaults;
-            return place(copy) == place(defaults);
+            return (parameters.*....*path) == (Parameters().*....*path);
           },
           kinds,
           is_path};
 }
 
-auto& method(Parameters& p) { return p.method; }
-auto& memory(Parameters& p) { return p.options.budget_bytes; }
-auto& callbacks(Parameters& p) { return p.callbacks; }
-auto& verify(Parameters& p) { return p.options.verify; }
-auto& progress(Parameters& p) { return p.progress; }
-auto& verbose(Parameters& p) { return p.verbose; }
-auto& share_memory(Parameters& p) { return p.options.share_memory; }
-auto& keep_memory(Parameters& p) { return p.options.keep_memory; }
-auto& report(Parameters& p) { return p.report; }
-auto& trace(Parameters& p) { return p.options.trace; }
-auto& transfers(Parameters& p) { return p.options.transfers; }
-auto& heuristic(Parameters& p) { return p.options.phased.heuristic; }
-auto& parking(Parameters& p) { return p.options.phased.parking; }
-auto& scheduler(Parameters& p) { return p.options.phased.scheduler; }
-auto& seed(Parameters& p) { return p.options.phased.seed; }
-auto& edge_order(Parameters& p) { return p.options.cyclic.edge_order; }
-auto& order(Parameters& p) { return p.options.order; }
-auto& granularity(Parameters& p) { return p.granularity; }
-auto& when_infeasible(Parameters& p) { return p.when_infeasible; }
-
 constexpr std::array<Row, ParameterTable::count> rows{
-    {row<method, parse_method_name>("MIGRATE_METHOD", nullptr),
-     row<memory, parse_memory>("MIGRATE_MEMORY",
-                               "a number of bytes from 1 on, such as 65536, 64K, 4M or 1G"),
-     row<callbacks, parse_callbacks>("MIGRATE_CALLBACKS", "HOLD, STEPS", behind_callbacks),
-     row<verify, parse_flag>("MIGRATE_VERIFY", "0, 1"),
-     row<progress, parse_flag>("MIGRATE_PROGRESS", "0, 1"),
-     row<verbose, parse_flag>("MIGRATE_VERBOSE", "0, 1"),
-     row<share_memory, parse_flag>("MIGRATE_SHARE_MEMORY", "0, 1"),
-     row<keep_memory, parse_flag>("MIGRATE_KEEP_MEMORY", "0, 1"),
-     row<report, parse_path>("MIGRATE_REPORT", "the path of a file", any_object, true),
-     row<trace, parse_path>("MIGRATE_TRACE", "the path of a file", any_object, true),
-     row<transfers, parse_path>("MIGRATE_TRANSFERS", "the path of a file", any_object, true),
-     row<heuristic, parsed<parse_heuristic>>(
+    {row<parse_method_name, &Parameters::method>("MIGRATE_METHOD", nullptr),
+     row<parse_memory, &Parameters::options, &Options::budget_bytes>(
+         "MIGRATE_MEMORY", "a number of bytes from 1 on, such as 65536, 64K, 4M or 1G"),
+     row<parse_callbacks, &Parameters::callbacks>("MIGRATE_CALLBACKS", "HOLD, STEPS",
+                                                  behind_callbacks),
+     row<parse_flag, &Parameters::options, &Options::verify>("MIGRATE_VERIFY", "0, 1"),
+     row<parse_flag, &Parameters::progress>("MIGRATE_PROGRESS", "0, 1"),
+     row<parse_flag, &Parameters::verbose>("MIGRATE_VERBOSE", "0, 1"),
+     row<parse_flag, &Parameters::options, &Options::share_memory>("MIGRATE_SHARE_MEMORY", "0, 1"),
+     row<parse_flag, &Parameters::options, &Options::keep_memory>("MIGRATE_KEEP_MEMORY", "0, 1"),
+     row<parse_path, &Parameters::report>("MIGRATE_REPORT", "the path of a file", any_object, true),
+     row<parse_path, &Parameters::options, &Options::trace>("MIGRATE_TRACE", "the path of a file",
+                                                            any_object, true),
+     row<parse_path, &Parameters::options, &Options::transfers>(
+         "MIGRATE_TRANSFERS", "the path of a file", any_object, true),
+     row<parsed<parse_heuristic>, &Parameters::options, &Options::phased,
+         &PhasedOptions::heuristic>(
          "MIGRATE_HEURISTIC", "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, CONTINUOUS"),
-     row<parking, parse_number<int>>(
+     row<parse_number<int>, &Parameters::options, &Options::phased, &PhasedOptions::parking>(
          "MIGRATE_PARKING",
          "0 for never, or k: objects may wait on other ranks at every k-th phase"),
-     row<scheduler, parsed<parse_scheduler>>("MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED"),
-     row<seed, parse_number<std::uint64_t>>("MIGRATE_SEED", "a whole number from 0 on"),
-     row<edge_order, parsed<parse_edge_order>>("MIGRATE_EDGE_ORDER", "ASCENDING, ROTATED"),
-     row<order, parsed<parse_order>>("MIGRATE_ORDER", "ANY, FILL, STABLE", in_slots),
-     row<granularity, parse_granularity>(
+     row<parsed<parse_scheduler>, &Parameters::options, &Options::phased,
+         &PhasedOptions::scheduler>("MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED"),
+     row<parse_number<std::uint64_t>, &Parameters::options, &Options::phased, &PhasedOptions::seed>(
+         "MIGRATE_SEED", "a whole number from 0 on"),
+     row<parsed<parse_edge_order>, &Parameters::options, &Options::cyclic,
+         &CyclicOptions::edge_order>("MIGRATE_EDGE_ORDER", "ASCENDING, ROTATED"),
+     row<parsed<parse_order>, &Parameters::options, &Options::order>("MIGRATE_ORDER",
+                                                                     "ANY, FILL, STABLE", in_slots),
+     row<parse_granularity, &Parameters::granularity>(
          "MIGRATE_GRANULARITY", "the most objects in a cell, 1 for each by itself", in_storage),
-     row<when_infeasible, parse_when_infeasible>("MIGRATE_WHEN_INFEASIBLE", "REFUSE, REPAIR, GROW",
-                                                 in_storage)}};
+     row<parse_when_infeasible, &Parameters::when_infeasible>("MIGRATE_WHEN_INFEASIBLE",
+                                                              "REFUSE, REPAIR, GROW", in_storage)}};
 
 /// Those of the environment are known to the core, which warns of others.
 constexpr bool is_known(std::string_view name) {

@@ -5,7 +5,6 @@
 #include "handle/handle_state.hpp"
 #include "handle/messages.hpp"
 #include "lists/list_reader.hpp"
-#include "lists/slot_map.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
@@ -21,12 +20,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <new>
 #include <optional>
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace valet::zoltan {
@@ -124,8 +120,7 @@ class ListReader {
              const ListCall& call, SlotMap& map)
       : channel_(channel), ledger_(ledger), lists_(lists), call_(call), map_(map) {}
 
-  /// Collective; one reduction for exports, two where imports are to be compared with them, three
-  /// and a round of messages for imports alone. @throws Error on all ranks alike.
+  /// As read_lists(). Collective. @throws Error on all ranks alike.
   MovedAlong run() {
     agree_on_input();
     if (has_exports_) {

@@ -3,8 +3,8 @@
 
 /// What Zoltan asks for, as far as the application has registered no function of its own.
 
+#include "handle/handle_state.hpp"
 #include "handle/object_ids.hpp"
-#include "rebalancer/guarded_queries.hpp"
 #include "rebalancer/zoltan_weights.hpp"
 #include <valet/ledger.hpp>
 
@@ -43,6 +43,24 @@ struct Answers {
   std::span<const int> parts;    ///< of each object; empty: rank's own
 };
 
+/// A function of the application. Its failure is kept with the objects; the ranks agree on it when
+/// Zoltan has returned.
+struct GuardedQuery {
+  Zoltan_Struct* zoltan;
+  const rebalance::Objects* objects;
+  const char* name;
+  ZOLTAN_VOID_FN* function;
+  void* data;
+};
+
+/// What Zoltan is given in its place, with a GuardedQuery.
+struct Guard {
+  ZOLTAN_FN_TYPE type;
+  const char* name;
+  ZOLTAN_VOID_FN* function;
+  ZOLTAN_FN_TYPE as = type;     ///< what it is to Zoltan, unless there is a function of that type
+  ZOLTAN_FN_TYPE needs = type;  ///< without a function of that type Zoltan does not ask
+};
 /// Stands in for the functions that are missing while it lives, for the number of objects, and for
 /// those of the application that may fail.
 class Queries {

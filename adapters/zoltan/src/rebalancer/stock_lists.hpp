@@ -9,11 +9,9 @@
 
 #include <zoltan.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 
 namespace valet::zoltan {
 

@@ -159,6 +159,13 @@ std::optional<rebalance::OrderRule> order_rule_of(const PartitionSetup& setup,
                    setup.deals_blocks(), setup.block_size, setup.ranks, setup.tiles};
 }
 
+void take_parameters(const MigrationParameters& parameters, rebalance::Settings& settings) {
+  settings.migration = parameters.options;
+  settings.granularity = parameters.granularity;
+  settings.when_infeasible = parameters.when_infeasible;
+  settings.is_reported = !parameters.report.empty();
+}
+
 ZoltanPartition::ZoltanPartition(Zoltan_Struct* zoltan, PartitionSetup setup)
     : zoltan_(zoltan),
       setup_(std::move(setup)),

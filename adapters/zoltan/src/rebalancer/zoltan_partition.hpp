@@ -4,6 +4,7 @@
 /// Zoltan as a partitioner: from columns of numbers, and from what the application tells Zoltan
 /// itself, to a rank per object.
 
+#include "handle/parameters.hpp"
 #include "mpi/channel.hpp"
 #include "rebalance/partitioner.hpp"
 #include "rebalance/settings.hpp"
@@ -45,6 +46,8 @@ struct PartitionSetup {
 /// What follows from the order of the objects alone, if anything.
 [[nodiscard]] std::optional<rebalance::OrderRule> order_rule_of(const PartitionSetup& setup,
                                                                 bool has_parameters);
+/// What the parameters say of a rebalancing.
+void take_parameters(const MigrationParameters& parameters, rebalance::Settings& settings);
 /// Whether there is such a method.
 [[nodiscard]] std::optional<Diagnostic> check_method(const std::string& method);
 /// Whether there are such parts. @param whose  Such as "the object in slot ".

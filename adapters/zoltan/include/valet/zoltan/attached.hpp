@@ -23,11 +23,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <span>
-#include <utility>
-#include <vector>
 
 struct Zoltan_Struct;
 
@@ -186,19 +183,16 @@ class VALET_EXPORT Attached {
   template <class... Views>
   requires(kokkos::detail::is_column_view<Views>&&...) Attached& coordinates(
       const Views&... views) {
-    static_assert(kokkos::detail::are_references<Views...>());
     return coordinates(kokkos::detail::view_columns(views...));
   }
   /// The same as a View of rank 1: valet::ref() of it.
   template <class View>
   requires(kokkos::detail::is_column_view<View>) Attached& weights(const View& view) {
-    static_assert(kokkos::detail::are_references<View>());
     return weights(kokkos::detail::view_columns(view));
   }
   /// The same as a View of rank 1, or of rank 2, slots x entries: valet::ref() of it.
   template <class View>
   requires(kokkos::detail::is_column_view<View>) Attached& ids(const View& view) {
-    static_assert(kokkos::detail::are_references<View>());
     return ids(kokkos::detail::view_columns(view));
   }
   /// The same as a View of int of rank 1 in host memory: valet::ref() of it.

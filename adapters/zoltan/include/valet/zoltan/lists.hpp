@@ -23,7 +23,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <type_traits>
 
 struct Zoltan_Struct;
 

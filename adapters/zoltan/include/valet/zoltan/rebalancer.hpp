@@ -228,20 +228,17 @@ class VALET_EXPORT Rebalancer {
   template <class... Views>
   requires(kokkos::detail::is_column_view<Views>&&...) void coordinates(const Views&... views) {
     static_assert(sizeof...(Views) > 0, "Valet: give the coordinates");
-    static_assert(kokkos::detail::are_references<Views...>());
     coordinates(kokkos::detail::view_columns(views...));
   }
   /// The work of each object: valet::ref() of a View or DualView of rank 1. Local.
   template <class View>
   requires(kokkos::detail::is_column_view<View>) void weights(const View& view) {
-    static_assert(kokkos::detail::are_references<View>());
     weights(kokkos::detail::view_columns(view));
   }
   /// Global ids of the objects: valet::ref() of a View or DualView of rank 1, or of rank 2, slots x
   /// entries. Local.
   template <class View>
   requires(kokkos::detail::is_column_view<View>) void global_ids(const View& view) {
-    static_assert(kokkos::detail::are_references<View>());
     global_ids(kokkos::detail::view_columns(view));
   }
 

@@ -186,6 +186,7 @@ void read_views(Columns& columns, const Views&... views) {
 
 template <class... Views>
 [[nodiscard]] ColumnSource view_columns(const Views&... views) {
+  static_assert(are_references<Views...>());
   (check_column_view<ViewOf<Views>>(), ...);
   return [views...] {
     Columns columns;

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
+// Attached storage and lists for C, and what the module `valet_zoltan` of Fortran needs besides.
+
 #include "attached/calls.hpp"
 #include "bindings/c_call.hpp"
+#include "bindings/fortran_communicator.hpp"
+#include "handle/handle_state.hpp"
 #include "handle/structure.hpp"
-#include <valet/zoltan/attached.h>
 #include <valet/zoltan/attached.hpp>
+#include <valet/zoltan/lists.hpp>
+#include <valet/zoltan/valet_zoltan.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -63,16 +69,22 @@ Handle& of(Handle* attached) {
   return *attached;
 }
 
-Valet_Attached_options default_options_of_attached() {
-  Valet_Attached_options defaults{};
+/// Zeros are the defaults of all options.
+template <class Struct>
+Struct defaults_of() {
+  Struct defaults{};
   defaults.struct_size = sizeof defaults;
   return defaults;
 }
+/// Those of the caller. @param given  NULL for the defaults.
+template <class Struct>
+Struct chosen(const char* name, const Struct* given) {
+  const auto defaults = defaults_of<Struct>();
+  return given == nullptr ? defaults : complete(name, *given, defaults);
+}
 
 AttachedOptions to_attached_options(const Valet_Attached_options* given) {
-  const Valet_Attached_options defaults = default_options_of_attached();
-  const Valet_Attached_options options =
-      given == nullptr ? defaults : complete("Valet_Attached_options", *given, defaults);
+  const Valet_Attached_options options = chosen("Valet_Attached_options", given);
   if (options.when_infeasible < 0 || options.when_infeasible > VALET_WHEN_INFEASIBLE_GROW)
     throw valet::Error(valet::ErrorCode::invalid_argument,
                        valet::joined("unknown when_infeasible ", options.when_infeasible,
@@ -173,10 +185,53 @@ Valet_Rebalance_result to_c(const valet::RebalanceResult& result) {
   return whole;
 }
 
+PartitionList to_list(const Valet_Zoltan_list& list) {
+  return {list.count, list.global_ids, list.local_ids, list.procs, list.parts};
+}
+
+/// The arguments of a call, as C++ has them.
+struct ListArguments {
+  PartitionLists lists;
+  valet::BlockStorage storage;
+  ListOptions options;
+};
+
+ListOptions to_list_options(const Valet_Zoltan_list_options* given, std::uint64_t slots,
+                            int gid_entries) {
+  ListOptions result;
+  const Valet_Zoltan_list_options options = chosen("Valet_Zoltan_list_options", given);
+  result.migration = to_options(complete_options(options.migration));
+  if (options.slot_of != nullptr)
+    result.slot_of = [function = options.slot_of, data = options.slot_of_data](
+                         const ZOLTAN_ID_TYPE* global_id, const ZOLTAN_ID_TYPE* local_id) {
+      return function(global_id, local_id, data);
+    };
+  if (options.part_to_rank != nullptr)
+    result.part_to_rank = {options.part_to_rank, options.part_count};
+  if (options.parts != nullptr) result.parts = {options.parts, slots};
+  if (options.global_ids != nullptr && gid_entries > 0)
+    result.global_ids = {options.global_ids, slots * static_cast<std::size_t>(gid_entries)};
+  result.zoltan = options.zoltan;
+  return result;
+}
+
+ListArguments to_arguments(const Valet_Zoltan_lists* lists, const Valet_Storage* storage,
+                           const Valet_Zoltan_list_options* options, const std::uint64_t* new_count,
+                           const Valet_Report* report) {
+  require_pointer(lists, "the lists", "give what Zoltan_LB_Partition returned");
+  const valet::BlockStorage blocks = to_cpp(storage);
+  require_pointer(new_count, "the place for the new count", "give the address of a uint64_t");
+  require_report(report);
+  return {
+      {lists->gid_entries, lists->lid_entries, to_list(lists->imports), to_list(lists->exports)},
+      blocks,
+      to_list_options(options, blocks.slots(), lists->gid_entries)};
+}
+
 }  // namespace
 
 void Valet_Attached_options_init(Valet_Attached_options* options, size_t struct_size) {
-  initialise(options, struct_size, default_options_of_attached());
+  initialise(options, struct_size, defaults_of<Valet_Attached_options>());
 }
 
 void Valet_Rebalance_result_init(Valet_Rebalance_result* result, size_t struct_size) {
@@ -306,3 +361,48 @@ int Valet_Attached_detach(Valet_Attached* attached) {
 }
 
 void Valet_Attached_free(Valet_Attached* attached) { delete attached; }
+
+void Valet_Zoltan_list_options_init(Valet_Zoltan_list_options* options, size_t struct_size) {
+  initialise(options, struct_size, defaults_of<Valet_Zoltan_list_options>());
+}
+
+int Valet_Zoltan_Migrate_lists(MPI_Comm communicator, const Valet_Zoltan_lists* lists,
+                               uint64_t count, const uint8_t* mask, const Valet_Storage* storage,
+                               const Valet_Zoltan_list_options* options, uint64_t* new_count,
+                               Valet_Report* report) {
+  return guarded([&] {
+    const ListArguments call = agreed(communicator, [&](int) {
+      return to_arguments(lists, storage, options, new_count, report);
+    });
+    const ListMigration done =
+        migrate(communicator, call.lists, to_occupied(count, mask), call.storage, call.options);
+    *new_count = done.count;
+    write_report(done.report, report);
+  });
+}
+
+extern "C" {
+
+VALET_EXPORT Zoltan_Struct* Valet_Zoltan_create_f(int communicator) {
+  float version = 0;
+  if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK) return nullptr;
+  Zoltan_Struct* const zoltan = Zoltan_Create(from_fortran(communicator));
+  forget_handle_state(zoltan);  // of another one at its address, in any link order
+  return zoltan;
+}
+
+VALET_EXPORT void Valet_Zoltan_destroy_f(Zoltan_Struct** zoltan) {
+  forget_handle_state(*zoltan);  // in any link order
+  Zoltan_Destroy(zoltan);
+}
+
+VALET_EXPORT int Valet_Zoltan_Migrate_lists_f(int communicator, const Valet_Zoltan_lists* lists,
+                                              uint64_t count, const uint8_t* mask,
+                                              const Valet_Storage* storage,
+                                              const Valet_Zoltan_list_options* options,
+                                              uint64_t* new_count, Valet_Report* report) {
+  return Valet_Zoltan_Migrate_lists(from_fortran(communicator), lists, count, mask, storage,
+                                    options, new_count, report);
+}
+
+}  // extern "C"
