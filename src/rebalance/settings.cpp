@@ -47,13 +47,12 @@ void Settings::join(mpi::Agreement& agreement) const {
   agreement.equal({"imbalance_tolerance", tolerance_text},
                   std::bit_cast<std::int64_t>(imbalance_tolerance));
   agreement.equal({"balance_count", mpi::yes_or_no}, balance_count);
+  const ObjectLayout known = from.value_or(ObjectLayout());
   agreement.equal({"whether the objects are in a layout", mpi::yes_or_no}, from.has_value());
-  agreement.equal({"the block size of the layout that they are in"},
-                  from.value_or(ObjectLayout()).block_size);
-  agreement.equal({"the ranks of the layout that they are in"},
-                  from.value_or(ObjectLayout()).ranks);
+  agreement.equal({"the block size of the layout that they are in"}, known.block_size);
+  agreement.equal({"the ranks of the layout that they are in"}, known.ranks);
   agreement.equal({"the tiles of the layout that they are in", nullptr},
-                  layout::digest_of(from.value_or(ObjectLayout()).tiling));
+                  layout::digest_of(known.tiling));
   agreement.equal({"the tiles that they are to be in", nullptr},
                   layout::digest_of(order_rule.value_or(OrderRule()).tiles));
 }

@@ -144,25 +144,13 @@ std::optional<Diagnostic> AttachedCall::leave_cells_out(const char* why) {
 }
 
 std::optional<Diagnostic> AttachedCall::check_storage() const {
-  return std::visit(
-      [](const auto& storage) -> std::optional<Diagnostic> {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(storage)>, BlockStorage>)
-          return storage::diagnostic_now(storage.backend());
-        else
-          return std::nullopt;  // planning looks at it
-      },
-      state_.storage);
+  const auto* const blocks = std::get_if<BlockStorage>(&state_.storage);
+  if (blocks == nullptr) return std::nullopt;  // planning looks at it
+  return storage::diagnostic_now(blocks->backend());
 }
 
 std::uint64_t AttachedCall::slots() const {
-  return std::visit(
-      [](const auto& storage) -> std::uint64_t {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(storage)>, BlockStorage>)
-          return storage.slots();
-        else
-          return slots_of(storage);
-      },
-      state_.storage);
+  return std::visit([](const auto& storage) { return slots_of(storage); }, state_.storage);
 }
 
 /// What all calls ask of the attached storage and its structure.
@@ -185,16 +173,14 @@ std::optional<Diagnostic> AttachedCall::check() {
     return invalid("NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS is ",
                    std::min(setup_.parts.global.value_or(1), setup_.parts.local.value_or(1)),
                    "; give whole numbers, at least 1 and 0");
-  if (lists_)
-    if (auto found = leave_repair_out("changes what lists say; take REFUSE or GROW")) return found;
-  if (moves_parts())
-    if (auto found = leave_repair_out(
-            "changes ranks and not parts; take REFUSE or GROW where parts are not ranks"))
-      return found;
-  if (std::holds_alternative<RaggedStorage>(state_.storage))
-    if (auto found = leave_repair_out(
-            "counts slots and no bytes; take REFUSE or GROW for blocks of different sizes"))
-      return found;
+  const char* const no_repair =
+      lists_          ? "changes what lists say; take REFUSE or GROW"
+      : moves_parts() ? "changes ranks and not parts; take REFUSE or GROW where parts are not ranks"
+      : std::holds_alternative<RaggedStorage>(state_.storage)
+          ? "counts slots and no bytes; take REFUSE or GROW for blocks of different sizes"
+          : nullptr;
+  if (no_repair != nullptr)
+    if (auto found = leave_repair_out(no_repair)) return found;
   return check_count();
 }
 
@@ -243,14 +229,12 @@ std::optional<Diagnostic> AttachedCall::check_partition(const PartitionWay& way,
     if (auto found = leave_repair_out(
             "changes what lists say; set RETURN_LISTS NONE, or take REFUSE or GROW"))
       return found;
-  if (one_by_one && way.moves)
-    if (auto found =
-            leave_cells_out("lists have each object by itself; set RETURN_LISTS NONE for cells"))
-      return found;
-  if (answers_for_objects_ && way.moves)
+  if ((one_by_one || answers_for_objects_) && way.moves)
     if (auto found = leave_cells_out(
-            "query functions of the application name single objects, which are then in no cells; "
-            "remove those functions, or leave it out"))
+            one_by_one
+                ? "lists have each object by itself; set RETURN_LISTS NONE for cells"
+                : "query functions of the application name single objects, which are then in no "
+                  "cells; remove those functions, or leave it out"))
       return found;
   if (is_of_relations(setup_.method) && !setup_.tells_objects && !state_.sources.ids)
     return invalid("LB_METHOD ", setup_.method,

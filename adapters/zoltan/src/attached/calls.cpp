@@ -76,46 +76,6 @@ class Move {
   bool is_moving_ = false;
 };
 
-/// The lists of the user as destinations of the objects.
-class Listed {
- public:
-  /// Local. @param entries  Of ids in the lists.
-  Listed(AttachedCall& call, const UserLists& user, const EntryCounts& entries)
-      : call_(call), lists_(user), entries_(entries), occupied_(call.state().count) {}
-
-  /// Gives the objects their parts, and the decision their ranks. Collective. @throws Error on all
-  /// ranks alike.
-  void read(rebalance::Decision& decision) {
-    options_.parts = call_.parts();
-    reading_.emplace(ListCall{.entries = entries_,
-                              .rank = call_.channel().rank(),
-                              .ranks = call_.channel().size(),
-                              .occupied = occupied_,
-                              .slots = call_.slots(),
-                              .options = options_});
-    map_.emplace(decision.ledger, *reading_);
-    read_lists(call_.channel(), decision.ledger, lists_, *reading_, *map_);
-    has_given_parts_ = true;
-    decision.ranks = map_->take();
-  }
-  /// Gives them those that they had. Local.
-  void restore_parts() {
-    if (!has_given_parts_) return;
-    options_.parts = call_.parts();
-    map_->restore_parts();
-  }
-
- private:
-  AttachedCall& call_;
-  const UserLists& lists_;
-  const EntryCounts entries_;
-  const Occupied occupied_;
-  ListOptions options_;
-  std::optional<ListCall> reading_;
-  std::optional<SlotMap> map_;
-  bool has_given_parts_ = false;
-};
-
 /// Gives the parts of a partition to the objects, or takes them back if these have not moved.
 void swap_parts(AttachedCall& call, rebalance::Decision& decision) {
   const std::span<int> now = call.parts();
@@ -124,11 +84,10 @@ void swap_parts(AttachedCall& call, rebalance::Decision& decision) {
 }
 
 bool changes_parts(const AttachedCall& call, const rebalance::Decision& decision) {
-  bool changes = false;
   const std::span<int> before = call.parts();
-  for (std::size_t k = 0; k < std::min(before.size(), decision.parts.size()); ++k)
-    changes = changes || before[k] != decision.parts[k];
-  return mpi::on_some_rank(call.channel(), changes);
+  const auto count = static_cast<std::ptrdiff_t>(std::min(before.size(), decision.parts.size()));
+  return mpi::on_some_rank(
+      call.channel(), !std::equal(before.begin(), before.begin() + count, decision.parts.begin()));
 }
 
 /// Lets ids be as long again as the application has said. Local.
@@ -337,16 +296,31 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
   balancer.settings.granularity.reset();
   rebalance::Decision decision;
   decision.count = state.count;
-  Listed listed(call, user, found.entries);
+  const Occupied occupied(state.count);
+  ListOptions options;
+  ListCall lists{.entries = found.entries,
+                 .rank = call.channel().rank(),
+                 .ranks = call.channel().size(),
+                 .occupied = occupied,
+                 .options = options};
+  SlotMap map(decision.ledger, lists);
+  bool has_given_parts = false;
   Move move(call, callbacks, user.imports, user.exports);
   move.run(
       balancer, decision,
       [&] {
         call.read_storage_again();
-        listed.read(decision);
+        options.parts = call.parts();
+        lists.slots = call.slots();
+        read_lists(call.channel(), decision.ledger, user, lists, map);
+        has_given_parts = true;
+        decision.ranks = map.take();
         balancer.evaluate(decision);
       },
-      [&] { listed.restore_parts(); });
+      [&] {
+        options.parts = call.parts();
+        if (has_given_parts) map.restore_parts();
+      });
   move.finish();
 }
 

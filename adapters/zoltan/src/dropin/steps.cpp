@@ -106,7 +106,11 @@ class CallbackSteps final : public objects::StepOwner {
  public:
   CallbackSteps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
                 const objects::Scratch& scratch, std::optional<Diagnostic> mine)
-      : context_(context), exports_(exports), imports_(imports), local_ids_(context, exports) {
+      : context_(context),
+        exports_(exports),
+        imports_(imports),
+        local_ids_(context, exports),
+        gathered_(context.ledger) {
     if (!mine)
       mine = within_memory("the sizes", [&] {
         // In the order of the destinations; the list's own order is not needed any more.
@@ -152,11 +156,7 @@ class CallbackSteps final : public objects::StepOwner {
   void make_lists(std::uint64_t most) {
     again_ = Array<int>(context_.ledger, most);
     offsets_ = Array<int>(context_.ledger, most);
-    if (exports_.grouped) return;
-    const EntryCounts& entries = context_.callbacks.entries();
-    destinations_ = Array<int>(context_.ledger, most);
-    gids_ = Array<ZOLTAN_ID_TYPE>(context_.ledger, most * static_cast<std::uint64_t>(entries.gid));
-    lids_ = Array<ZOLTAN_ID_TYPE>(context_.ledger, most * static_cast<std::uint64_t>(entries.lid));
+    if (!exports_.grouped) gathered_ = step_list(context_, most, false);
   }
 
   /// The objects of a message consecutive, as the callbacks want them.
@@ -164,13 +164,11 @@ class CallbackSteps final : public objects::StepOwner {
     const EntryCounts& entries = context_.callbacks.entries();
     if (exports_.grouped)
       return {exports_.ids.from(entries, first), exports_.destinations() + first};
-    const ObjectIds gathered{gids_.data(), lids_.data()};
     for (std::uint64_t k = 0; k < count; ++k) {
       const std::uint64_t from = exports_.order[first + k];
-      exports_.ids.copy(entries, from, gathered, k);
-      destinations_[k] = exports_.destinations()[from];
+      gathered_.set(entries, k, exports_.ids, from, exports_.destinations()[from], 0);
     }
-    return {gathered, destinations_.data()};
+    return {gathered_.ids, gathered_.destinations()};
   }
 
   std::optional<Diagnostic> pack(std::uint64_t first, std::uint64_t end,
@@ -276,8 +274,8 @@ class CallbackSteps final : public objects::StepOwner {
   Imports& imports_;
   std::span<const int> sizes_;
   LocalIdCheck local_ids_;
-  Array<int> again_, offsets_, destinations_;
-  Array<ZOLTAN_ID_TYPE> gids_, lids_;
+  Array<int> again_, offsets_;
+  ObjectList gathered_;  ///< where the exports do not stand by destination
   std::optional<objects::Steps> steps_;
 };
 

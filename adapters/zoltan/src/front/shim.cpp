@@ -128,20 +128,13 @@ int Valet_LB_Balance(struct Zoltan_Struct* zz, int* changes, int* num_gid_entrie
 }
 
 int Valet_Set_Param(struct Zoltan_Struct* zz, const char* name, const char* value) {
-  using Verdict = ParameterAnswer::Verdict;
-  const ParameterAnswer answer = set_parameter(zz, name, value);
-  if (answer.verdict == Verdict::not_ours && zz != nullptr) {
-    const int code = Zoltan_Set_Param(zz, name, value);
-    if (code == ZOLTAN_OK) follow_parameter(zz, name, value);
-    return code;
-  }
-  if (answer.verdict == Verdict::taken) return ZOLTAN_OK;
-  print_warning("Zoltan_Set_Param", zz != nullptr || answer.verdict == Verdict::refused
-                                        ? answer.warning
-                                        : std::string("Only MIGRATE_* can be set for all "
-                                                      "structures (NULL), not `") +
-                                              (name == nullptr ? "NULL" : name) + "'");
-  return ZOLTAN_WARN;
+  const auto refused = [](Zoltan_Struct*, const char* unknown, const char*) -> int {
+    print_warning("Zoltan_Set_Param",
+                  std::string("Only MIGRATE_* can be set for all structures (NULL), not `") +
+                      (unknown == nullptr ? "NULL" : unknown) + "'");
+    return ZOLTAN_WARN;
+  };
+  return take_parameter(zz != nullptr ? &Zoltan_Set_Param : +refused, zz, name, value);
 }
 
 int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import_global_ids,

@@ -31,14 +31,14 @@ HandleStates& states() {
   return *all;
 }
 
-/// What Zoltan obeys and does not tell.
-constexpr std::array<std::string_view, 16> followed_names{
-    "AUTO_MIGRATE",     "RETURN_LISTS",    "LB_METHOD",
-    "LB_BLOCK_SIZE",    "LB_GRID",         "LB_EXTENTS",
-    "IMBALANCE_TOL",    "OBJ_WEIGHT_DIM",  "EDGE_WEIGHT_DIM",
-    "NUM_GID_ENTRIES",  "NUM_LID_ENTRIES", "NUM_GLOBAL_PARTS",
-    "NUM_LOCAL_PARTS",  "KEEP_CUTS",       "RCB_RECTILINEAR_BLOCKS",
-    "REDUCE_DIMENSIONS"};
+/// What Zoltan obeys and does not tell. PART_SIZES, which are set by a function, are SET.
+constexpr std::array<std::string_view, 17> followed_names{
+    "AUTO_MIGRATE",      "RETURN_LISTS",    "LB_METHOD",
+    "LB_BLOCK_SIZE",     "LB_GRID",         "LB_EXTENTS",
+    "IMBALANCE_TOL",     "OBJ_WEIGHT_DIM",  "EDGE_WEIGHT_DIM",
+    "NUM_GID_ENTRIES",   "NUM_LID_ENTRIES", "NUM_GLOBAL_PARTS",
+    "NUM_LOCAL_PARTS",   "KEEP_CUTS",       "RCB_RECTILINEAR_BLOCKS",
+    "REDUCE_DIMENSIONS", "PART_SIZES"};
 
 /// Without white space in front, as Zoltan reads names and values, and in upper case.
 std::string as_zoltan_reads(const char* text) {
@@ -130,15 +130,6 @@ ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, con
 
 void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
   change_handle_state(zoltan, [&](HandleState& own) { follow(own, name, value); });
-}
-
-void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set) {
-  change_handle_state(zoltan, [are_set](HandleState& own) {
-    if (are_set)
-      own.followed["PART_SIZES"] = "SET";
-    else
-      own.followed.erase("PART_SIZES");
-  });
 }
 
 MigrationParameters parameters_of(const Zoltan_Struct* zoltan, const MigrationParameters& given,

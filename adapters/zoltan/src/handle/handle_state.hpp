@@ -55,8 +55,6 @@ enum class Reach { all_structures, this_structure };
 
 /// Takes a parameter of ours. No structure (zz == NULL) is the default of all others.
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
-/// Remembers whether the application has set part sizes, which Zoltan does not tell.
-void follow_part_sizes(const Zoltan_Struct* zoltan, bool are_set);
 /// Remembers what Zoltan took, if it is followed.
 void follow_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
 /// What a migration obeys: the structure's own values, then what the options of the caller say,

@@ -199,6 +199,7 @@ MovedAlong read_lists(const mpi::Channel& channel, Ledger& ledger, const UserLis
 
 /// The blocks that a storage has room for in all of its arrays.
 [[nodiscard]] std::uint64_t slots_of(const RaggedStorage& storage);
+[[nodiscard]] inline std::uint64_t slots_of(const BlockStorage& storage) { return storage.slots(); }
 
 /// A storage with arrays that move along.
 [[nodiscard]] BlockStorage joined(const BlockStorage& storage, const std::vector<Field>& fields);

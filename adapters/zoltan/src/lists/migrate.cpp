@@ -270,35 +270,25 @@ Report move(MPI_Comm communicator, const ListCall& call, SlotMap& map, const Rag
   return execute(plan, blocks, map.ranks());
 }
 
-/// The options with the parameters of a structure, if one is given.
-struct Obeyed {
-  explicit Obeyed(const ListOptions& given) : options(given) {
-    if (given.zoltan == nullptr) return;
-    const MigrationParameters parameters = parameters_of_storage(given.zoltan, given.migration);
-    options.migration = parameters.options;
-    report = parameters.report;
-    wrong = without_meaning(given.zoltan, ObjectKind::lists);
-    say_who_moves(given.zoltan, parameters, ObjectKind::lists);
-  }
-
-  ListOptions options;
-  std::string report;
-  std::optional<Diagnostic> wrong;
-};
-
 /// @param wrong  What is wrong with the storage, if anything.
 template <class Storage>
 ListMigration migrate_listed(MPI_Comm communicator, const PartitionLists& lists,
                              const Occupied& occupied, std::uint64_t slots,
                              const std::optional<Diagnostic>& wrong, const Storage& storage,
                              const ListOptions& options) {
-  const Obeyed obeyed(options);
+  ListOptions obeyed = options;
   ListCall call{.entries = {lists.gid_entries, lists.lid_entries},
                 .occupied = occupied,
                 .slots = slots,
-                .wrong = wrong ? wrong : obeyed.wrong,
-                .report = obeyed.report,
-                .options = obeyed.options};
+                .wrong = wrong,
+                .options = obeyed};
+  if (options.zoltan != nullptr) {
+    const MigrationParameters parameters = parameters_of_storage(options.zoltan, options.migration);
+    obeyed.migration = parameters.options;
+    call.report = parameters.report;
+    if (!wrong) call.wrong = without_meaning(options.zoltan, ObjectKind::lists);
+    say_who_moves(options.zoltan, parameters, ObjectKind::lists);
+  }
   std::optional<mpi::Channel> channel = mpi::Channel::open_for_call(communicator);
   const double start = mpi::now();
   call.rank = channel->rank();

@@ -96,110 +96,99 @@ class OwnStructure {
  public:
   /// Collective. @throws Error invalid_argument on all ranks alike.
   OwnStructure(const mpi::Channel& communicator, const RebalancerOptions& options,
-               const rebalance::Settings& settings);
+               const rebalance::Settings& settings)
+      : setup_(setup_of(options)) {
+    // MPI is initialised, which is all that this call notes; it may be repeated.
+    float version = 0;
+    std::optional<Diagnostic> diagnostic;
+    if (Zoltan_Initialize(0, nullptr, &version) == ZOLTAN_OK)
+      zoltan_.reset(Zoltan_Create(communicator.get()));
+    // Its address may be that of another one before, also where Valet is not in front of Zoltan.
+    forget_handle_state(zoltan_.get());
+    if (zoltan_ == nullptr)
+      diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
+    else
+      diagnostic = set_all(options, settings);
+    if (auto found = check_whole_reductions(communicator)) diagnostic = std::move(found);
+    mpi::Agreement agreement;
+    agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
+                    setup_.parts.are_given);
+    agreement.equal({"RebalancerOptions::block_size"}, options.block_size);
+    agreement.equal({"RebalancerOptions::method", method_name}, method_number(setup_.method));
+    settings.join(agreement);
+    agreement.equal({"RebalancerOptions::parameters", nullptr,
+                     "give the same names and values in the same order on all ranks; only "
+                     "NUM_LOCAL_PARTS may differ"},
+                    hash_of_parameters(options));
+    agreement.run(communicator, diagnostic);
+  }
 
   [[nodiscard]] Zoltan_Struct* get() const { return zoltan_.get(); }
   [[nodiscard]] const PartitionSetup& setup() const { return setup_; }
 
  private:
   struct Destroy {
-    void operator()(Zoltan_Struct* zoltan) const;
+    void operator()(Zoltan_Struct* zoltan) const {
+      forget_handle_state(zoltan);  // in any link order
+      // Zoltan frees a communicator; after MPI_Finalize that would end the program.
+      int finalized = 0;
+      MPI_Finalized(&finalized);
+      if (finalized == 0) Zoltan_Destroy(&zoltan);
+    }
   };
 
-  [[nodiscard]] std::optional<Diagnostic> set(const std::string& name, const std::string& value);
+  [[nodiscard]] std::optional<Diagnostic> set(const std::string& name, const std::string& value) {
+    using Verdict = ParameterAnswer::Verdict;
+    // In any link order: where Valet is in front of Zoltan, this is what it does.
+    const ParameterAnswer answer = set_parameter(zoltan_.get(), name.c_str(), value.c_str());
+    if (answer.verdict == Verdict::refused)
+      return Diagnostic{ErrorCode::invalid_argument, answer.warning};
+    if (answer.verdict == Verdict::taken) return std::nullopt;
+    return set_parameter_of(zoltan_.get(), name.c_str(), value);
+  }
+
   [[nodiscard]] std::optional<Diagnostic> set_all(const RebalancerOptions& options,
-                                                  const rebalance::Settings& settings);
+                                                  const rebalance::Settings& settings) {
+    if (auto diagnostic = check_method(options.method)) return diagnostic;
+    if (auto diagnostic = settings.diagnostic()) return diagnostic;
+    std::ostringstream tolerance;
+    tolerance.precision(std::numeric_limits<float>::max_digits10);
+    tolerance << options.imbalance_tolerance;
+    const std::array<std::pair<const char*, std::string>, 3> own{
+        {{"DEBUG_LEVEL", "0"},
+         // Blocks are not Zoltan's business.
+         {"LB_METHOD", setup_.deals_blocks() ? "CYCLIC" : options.method},
+         {"IMBALANCE_TOL", tolerance.str()}}};
+    for (const auto& [name, value] : own)
+      if (auto diagnostic = set(name, value)) return diagnostic;
+    for (const auto& [name, value] : options.parameters)
+      if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
+    return check_blocks(options, setup_);
+  }
+
   [[nodiscard]] std::optional<Diagnostic> set_user_parameter(const std::string& name,
-                                                             const std::string& value);
+                                                             const std::string& value) {
+    const std::string upper = valet::detail::upper_case(name);
+    for (const Reserved& reserved : reserved_parameters)
+      if (upper == reserved.name)
+        return invalid("the parameter ", name, " is set by the Rebalancer; ", reserved.remedy);
+    if (upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS") {
+      setup_.parts.are_given = true;
+      const bool is_global = upper == "NUM_GLOBAL_PARTS";
+      const long count = std::strtol(value.c_str(), nullptr, 10);
+      if (count < (is_global ? 1 : 0) || count > std::numeric_limits<int>::max())
+        return invalid("the parameter ", name, " = ", value, "; give a whole number, at least ",
+                       (is_global ? "1" : "0"));
+      (is_global ? setup_.parts.global : setup_.parts.local) = static_cast<int>(count);
+    }
+    if (upper == "RCB_RECTILINEAR_BLOCKS") setup_.keeps_planes = value != "0";
+    if (upper == "REDUCE_DIMENSIONS" && value != "0") setup_.reduces_dimensions = true;
+    return set(name, value);
+  }
 
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
   PartitionSetup setup_;
 };
-
-void OwnStructure::Destroy::operator()(Zoltan_Struct* zoltan) const {
-  forget_handle_state(zoltan);  // in any link order
-  // Zoltan frees a communicator; after MPI_Finalize that would end the program.
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized == 0) Zoltan_Destroy(&zoltan);
-}
-
-OwnStructure::OwnStructure(const mpi::Channel& communicator, const RebalancerOptions& options,
-                           const rebalance::Settings& settings)
-    : setup_(setup_of(options)) {
-  // MPI is initialised, which is all that this call notes; it may be repeated.
-  float version = 0;
-  std::optional<Diagnostic> diagnostic;
-  if (Zoltan_Initialize(0, nullptr, &version) == ZOLTAN_OK)
-    zoltan_.reset(Zoltan_Create(communicator.get()));
-  // Its address may be that of another one before, also where Valet is not in front of Zoltan.
-  forget_handle_state(zoltan_.get());
-  if (zoltan_ == nullptr)
-    diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
-  else
-    diagnostic = set_all(options, settings);
-  if (auto found = check_whole_reductions(communicator)) diagnostic = std::move(found);
-  mpi::Agreement agreement;
-  agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
-                  setup_.parts.are_given);
-  agreement.equal({"RebalancerOptions::block_size"}, options.block_size);
-  agreement.equal({"RebalancerOptions::method", method_name}, method_number(setup_.method));
-  settings.join(agreement);
-  agreement.equal({"RebalancerOptions::parameters", nullptr,
-                   "give the same names and values in the same order on all ranks; only "
-                   "NUM_LOCAL_PARTS may differ"},
-                  hash_of_parameters(options));
-  agreement.run(communicator, diagnostic);
-}
-
-std::optional<Diagnostic> OwnStructure::set(const std::string& name, const std::string& value) {
-  using Verdict = ParameterAnswer::Verdict;
-  // In any link order: where Valet is in front of Zoltan, this is what it does.
-  const ParameterAnswer answer = set_parameter(zoltan_.get(), name.c_str(), value.c_str());
-  if (answer.verdict == Verdict::refused)
-    return Diagnostic{ErrorCode::invalid_argument, answer.warning};
-  if (answer.verdict == Verdict::taken) return std::nullopt;
-  return set_parameter_of(zoltan_.get(), name.c_str(), value);
-}
-
-std::optional<Diagnostic> OwnStructure::set_all(const RebalancerOptions& options,
-                                                const rebalance::Settings& settings) {
-  if (auto diagnostic = check_method(options.method)) return diagnostic;
-  if (auto diagnostic = settings.diagnostic()) return diagnostic;
-  std::ostringstream tolerance;
-  tolerance.precision(std::numeric_limits<float>::max_digits10);
-  tolerance << options.imbalance_tolerance;
-  const std::array<std::pair<const char*, std::string>, 3> own{
-      {{"DEBUG_LEVEL", "0"},
-       // Blocks are not Zoltan's business.
-       {"LB_METHOD", setup_.deals_blocks() ? "CYCLIC" : options.method},
-       {"IMBALANCE_TOL", tolerance.str()}}};
-  for (const auto& [name, value] : own)
-    if (auto diagnostic = set(name, value)) return diagnostic;
-  for (const auto& [name, value] : options.parameters)
-    if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
-  return check_blocks(options, setup_);
-}
-
-std::optional<Diagnostic> OwnStructure::set_user_parameter(const std::string& name,
-                                                           const std::string& value) {
-  const std::string upper = valet::detail::upper_case(name);
-  for (const Reserved& reserved : reserved_parameters)
-    if (upper == reserved.name)
-      return invalid("the parameter ", name, " is set by the Rebalancer; ", reserved.remedy);
-  if (upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS") {
-    setup_.parts.are_given = true;
-    const bool is_global = upper == "NUM_GLOBAL_PARTS";
-    const long count = std::strtol(value.c_str(), nullptr, 10);
-    if (count < (is_global ? 1 : 0) || count > std::numeric_limits<int>::max())
-      return invalid("the parameter ", name, " = ", value, "; give a whole number, at least ",
-                     (is_global ? "1" : "0"));
-    (is_global ? setup_.parts.global : setup_.parts.local) = static_cast<int>(count);
-  }
-  if (upper == "RCB_RECTILINEAR_BLOCKS") setup_.keeps_planes = value != "0";
-  if (upper == "REDUCE_DIMENSIONS" && value != "0") setup_.reduces_dimensions = true;
-  return set(name, value);
-}
 
 }  // namespace
 
