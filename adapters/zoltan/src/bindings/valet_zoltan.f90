@@ -128,6 +128,44 @@ module valet_zoltan
       integer(c_size_t), value :: struct_size
     end subroutine
 
+    integer(c_int) function Valet_Zoltan_attach(zoltan, count, storage, options, attached) &
+        bind(C, name="Valet_Zoltan_attach")
+      import :: c_int, c_int64_t, c_ptr, Valet_Attached_options
+      type(c_ptr), value :: zoltan, storage
+      integer(c_int64_t), value :: count
+      type(Valet_Attached_options), optional :: options
+      type(c_ptr), intent(inout) :: attached
+    end function
+
+    integer(c_int) function Valet_Zoltan_attach_ragged(zoltan, count, storage, options, attached) &
+        bind(C, name="Valet_Zoltan_attach_ragged")
+      import :: c_int, c_int64_t, c_ptr, Valet_Attached_options
+      type(c_ptr), value :: zoltan, storage
+      integer(c_int64_t), value :: count
+      type(Valet_Attached_options), optional :: options
+      type(c_ptr), intent(inout) :: attached
+    end function
+
+    integer(c_int) function Valet_Attached_coordinates(attached, numbers) &
+        bind(C, name="Valet_Attached_coordinates")
+      import :: c_int, c_ptr, Valet_Numbers
+      type(c_ptr), value :: attached
+      type(Valet_Numbers), optional :: numbers
+    end function
+
+    integer(c_int) function Valet_Attached_weights(attached, numbers) &
+        bind(C, name="Valet_Attached_weights")
+      import :: c_int, c_ptr, Valet_Numbers
+      type(c_ptr), value :: attached
+      type(Valet_Numbers), optional :: numbers
+    end function
+
+    integer(c_int) function Valet_Attached_ids(attached, numbers) bind(C, name="Valet_Attached_ids")
+      import :: c_int, c_ptr, Valet_Numbers
+      type(c_ptr), value :: attached
+      type(Valet_Numbers), optional :: numbers
+    end function
+
     !> `parts` is c_loc of one integer(c_int) for each slot.
     integer(c_int) function Valet_Attached_parts(attached, parts, slots) &
         bind(C, name="Valet_Attached_parts")
@@ -172,6 +210,24 @@ module valet_zoltan
       type(Valet_Object_layout) :: layout
     end function
 
+    integer(c_int) function Valet_Attached_forget_layout(attached) &
+        bind(C, name="Valet_Attached_forget_layout")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: attached
+    end function
+
+    integer(c_int) function Valet_Attached_storage(attached, storage) &
+        bind(C, name="Valet_Attached_storage")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: attached, storage
+    end function
+
+    integer(c_int) function Valet_Attached_storage_ragged(attached, storage) &
+        bind(C, name="Valet_Attached_storage_ragged")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: attached, storage
+    end function
+
     integer(c_int) function Valet_Attached_partition(attached, changes, report) &
         bind(C, name="Valet_Attached_partition")
       import :: c_int, c_ptr, Valet_Report
@@ -186,6 +242,11 @@ module valet_zoltan
       type(c_ptr), value :: attached
       type(Valet_Rebalance_result), intent(inout), optional :: result
       type(Valet_Report), intent(inout), optional :: report
+    end function
+
+    integer(c_int) function Valet_Attached_detach(attached) bind(C, name="Valet_Attached_detach")
+      import :: c_int, c_ptr
+      type(c_ptr), value :: attached
     end function
 
     subroutine Valet_Attached_free(attached) bind(C, name="Valet_Attached_free")
@@ -214,44 +275,6 @@ module valet_zoltan
       type(Valet_Report), intent(inout), optional :: report
     end function
   end interface
-
-  abstract interface
-    integer(c_int) function attacher(zoltan, count, storage, options, attached) bind(C)
-      import :: c_int, c_int64_t, c_ptr, Valet_Attached_options
-      type(c_ptr), value :: zoltan, storage
-      integer(c_int64_t), value :: count
-      type(Valet_Attached_options), optional :: options
-      type(c_ptr), intent(inout) :: attached
-    end function
-
-    integer(c_int) function giver_of_numbers(attached, numbers) bind(C)
-      import :: c_int, c_ptr, Valet_Numbers
-      type(c_ptr), value :: attached
-      type(Valet_Numbers), optional :: numbers
-    end function
-
-    integer(c_int) function giver_of_storage(attached, storage) bind(C)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: attached, storage
-    end function
-
-    integer(c_int) function changer(attached) bind(C)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: attached
-    end function
-  end interface
-
-  procedure(attacher), bind(C, name="Valet_Zoltan_attach") :: Valet_Zoltan_attach
-  procedure(attacher), bind(C, name="Valet_Zoltan_attach_ragged") :: Valet_Zoltan_attach_ragged
-  procedure(giver_of_numbers), bind(C, name="Valet_Attached_coordinates") :: &
-    Valet_Attached_coordinates
-  procedure(giver_of_numbers), bind(C, name="Valet_Attached_weights") :: Valet_Attached_weights
-  procedure(giver_of_numbers), bind(C, name="Valet_Attached_ids") :: Valet_Attached_ids
-  procedure(giver_of_storage), bind(C, name="Valet_Attached_storage") :: Valet_Attached_storage
-  procedure(giver_of_storage), bind(C, name="Valet_Attached_storage_ragged") :: &
-    Valet_Attached_storage_ragged
-  procedure(changer), bind(C, name="Valet_Attached_forget_layout") :: Valet_Attached_forget_layout
-  procedure(changer), bind(C, name="Valet_Attached_detach") :: Valet_Attached_detach
 
 contains
 
