@@ -68,13 +68,15 @@ struct ExchangeSizes {
       ExchangeSizes::most_send_buffers * std::max(ExchangeSizes::most_chunk_bytes, element_bytes));
 }
 
+/// @tparam Copies  Packs and unpacks, as ArrayCopies do.
+template <class Copies = ArrayCopies>
 class ArrayExchange final : public engine::Participant {
  public:
   /// Allocates all that run() needs but scratch. Local.
   /// @param peers  Are taken.
   /// @param node   Shared with ranks of the node; must outlive this.
   ArrayExchange(const mpi::Channel& channel, Ledger& ledger, const ExchangeSizes& sizes,
-                ArrayPeers&& peers, const ArrayCopies& copies, const storage::NodeMemory& node)
+                ArrayPeers&& peers, const Copies& copies, const storage::NodeMemory& node)
       : sizes_(limited_to(node, sizes)),
         copies_(copies),
         node_(node),
@@ -237,7 +239,7 @@ class ArrayExchange final : public engine::Participant {
   }
 
   ExchangeSizes sizes_;
-  ArrayCopies copies_;
+  Copies copies_;
   const storage::NodeMemory& node_;
   ArrayPeers peers_;
   bool receives_;

@@ -143,7 +143,8 @@ class ArrayPeers {
   }
 
   /// Adds what moves.
-  void report_to(Report& report, const ArrayCopies& copies) const {
+  template <class Copies>
+  void report_to(Report& report, const Copies& copies) const {
     report.blocks_sent += static_cast<std::uint64_t>(elements_sent);
     report.bytes_sent += copies.bytes_of(elements_sent);
     report.blocks_received += static_cast<std::uint64_t>(elements_received);

@@ -5,6 +5,8 @@
 #include "junction/file/file_transfers.hpp"
 #include "junction/link.hpp"
 #include "junction/numbered_blocks.hpp"
+#include "junction/numbered_ragged.hpp"
+#include "junction/ragged_room.hpp"
 #include "junction/transfers.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
@@ -103,8 +105,6 @@ class BlockTransfer : public Transfer {
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] const BlockChoice& choice() const { return choice_; }
-  [[nodiscard]] bool puts() const { return mine().direction == Direction::put; }
-  [[nodiscard]] const BlockStorage& storage() const { return *storage_; }
   /// What the application's function throws, if anything.
   std::optional<Diagnostic> make_storage(std::uint64_t blocks) {
     detail::FirstFailure failure;
@@ -142,6 +142,53 @@ class MappedBlocks final : public BlockTransfer {
   }
 };
 
+/// Blocks that a layout numbers on either side, seen from one rank.
+class Numbers {
+ public:
+  /// Collective over both sides. @param count  Blocks that this rank puts.
+  Numbers(const Link& link, const Description& mine, const Description& theirs, std::uint64_t count)
+      : first_target_(link.other().first), puts_(mine.direction == Direction::put) {
+    const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
+    own_rank_ = channel.rank() - link.own().first;
+    std::array<std::uint64_t, 1> objects{count};
+    mpi::sum(channel, objects);
+    const ObjectLayout &from = *(puts_ ? mine : theirs).objects,
+                       &to = *(puts_ ? theirs : mine).objects;
+    const int sources = (puts_ ? link.own() : link.other()).count,
+              targets = (puts_ ? link.other() : link.own()).count;
+    auto wrong = plan::check_layout(from, "the layout that is put", objects[0], sources);
+    if (!wrong) wrong = plan::check_layout(to, "the layout that is got", objects[0], targets);
+    mpi::agree(channel, wrong);
+    from_.emplace(plan::side_of(from, objects[0], sources));
+    to_.emplace(plan::side_of(to, objects[0], targets));
+    if (puts_) wrong = check_put(*from_, own_rank_, count);
+    mpi::agree(channel, wrong);
+  }
+
+  /// Blocks that this rank gets.
+  [[nodiscard]] std::uint64_t due() const {
+    return puts_ ? 0 : static_cast<std::uint64_t>(to_->count(own_rank_));
+  }
+  [[nodiscard]] std::optional<Diagnostic> check_slots(std::uint64_t slots) const {
+    return puts_ ? std::nullopt : check_got(*to_, own_rank_, slots);
+  }
+  /// Where those go that it puts, in the order of their slots.
+  void find(Array<Address>& addresses) const {
+    layout::ArrayRow row;
+    const auto take = [&](int rank, const layout::ObjectRun& run) {
+      place(addresses, *to_, first_target_, rank, run);
+    };
+    if (puts_ && own_rank_ < from_->ranks())
+      from_->for_each_run(own_rank_,
+                          [&](const layout::ObjectRun& run) { to_->cut(row, run, take); });
+  }
+
+ private:
+  int first_target_, own_rank_ = 0;
+  bool puts_;
+  std::optional<layout::ObjectSide> from_, to_;
+};
+
 /// From a layout on one side to one on the other.
 class NumberedBlocks final : public BlockTransfer {
  public:
@@ -156,72 +203,44 @@ class NumberedBlocks final : public BlockTransfer {
   [[nodiscard]] std::optional<Diagnostic> check(const Link&) const override { return std::nullopt; }
 
  private:
-  static std::optional<Diagnostic> check_layouts(const ObjectLayout& from, int sources,
-                                                 const ObjectLayout& to, int targets,
-                                                 std::uint64_t objects) {
-    if (auto wrong = plan::check_layout(from, "the layout that is put", objects, sources))
-      return wrong;
-    return plan::check_layout(to, "the layout that is got", objects, targets);
-  }
   Plan make_plan(const Link& link, const Description& theirs, const BlockStorage& storage,
                  Ledger& ledger) override {
-    const mpi::Channel channel = mpi::Channel::open_for_call(link.communicator());
-    std::array<std::uint64_t, 1> objects{count()};
-    mpi::sum(channel, objects);
-    own_rank_ = channel.rank() - link.own().first;
-    const bool is_from = puts();
-    const ObjectLayout &from = *(is_from ? mine() : theirs).objects,
-                       &to = *(is_from ? theirs : mine()).objects;
-    const int sources = (is_from ? link.own() : link.other()).count;
-    const int targets = (is_from ? link.other() : link.own()).count;
-    mpi::agree(channel, check_layouts(from, sources, to, targets, objects[0]));
-    from_.emplace(plan::side_of(from, objects[0], sources));
-    to_.emplace(plan::side_of(to, objects[0], targets));
+    const Numbers numbers(link, mine(), theirs, count());
+    const bool puts = mine().direction == Direction::put;
     Array<Address> addresses;
-    const auto got =
-        own_rank_ < to_->ranks() ? static_cast<std::uint64_t>(to_->count(own_rank_)) : 0;
-    std::optional<Diagnostic> wrong =
-        puts() ? check_put(*from_, own_rank_, count()) : make_storage(got);
-    if (!wrong && !puts()) wrong = check_got(*to_, own_rank_, storage.slots());
+    std::optional<Diagnostic> wrong = puts ? std::nullopt : make_storage(numbers.due());
+    if (!wrong) wrong = numbers.check_slots(storage.slots());
     if (!wrong)
-      wrong = detail::unless_out_of_memory([&] { addresses = map(ledger, link); }, no_memory);
-    mpi::agree(channel, wrong);
+      wrong = detail::unless_out_of_memory(
+          [&] {
+            addresses = Array<Address>(ledger, static_cast<std::size_t>(count()));
+            numbers.find(addresses);
+          },
+          no_memory);
+    mpi::agree(mpi::Channel::open_for_call(link.communicator()), wrong);
     return plan_to_slots(link.communicator(), storage, count(),
                          {addresses.data(), addresses.size()}, options_of(link));
   }
-
-  /// Where the objects go, in the order of their slots.
-  [[nodiscard]] Array<Address> map(Ledger& ledger, const Link& link) const {
-    if (!puts()) return {};
-    Array<Address> addresses(ledger, static_cast<std::size_t>(count()));
-    layout::ArrayRow row;
-    const auto take = [&](int rank, const layout::ObjectRun& run) {
-      place(addresses, *to_, link.other().first, rank, run);
-    };
-    if (own_rank_ < from_->ranks())
-      from_->for_each_run(own_rank_,
-                          [&](const layout::ObjectRun& run) { to_->cut(row, run, take); });
-    return addresses;
-  }
-
-  int own_rank_ = 0;
-  std::optional<layout::ObjectSide> from_, to_;
 };
 
 class RaggedTransfer final : public Transfer {
  public:
   RaggedTransfer(Direction direction, const RaggedStorage& storage, std::uint64_t count,
                  const BlockChoice& choice)
-      : Transfer(
-            {.direction = direction, .content = Content::ragged_blocks, .label = choice.label}),
+      : Transfer({.direction = direction,
+                  .content = Content::ragged_blocks,
+                  .label = choice.label,
+                  .objects = choice.layout}),
         storage_(storage),
         count_(count),
         choice_(choice) {}
 
   [[nodiscard]] std::optional<Diagnostic> check(const Link& link) const override {
+    if (choice_.layout) return std::nullopt;
     return check_map(choice_, mine().direction, count_, link.other());
   }
-  Report run(const Link& link, const Description&) override {
+  Report run(const Link& link, const Description& theirs) override {
+    if (choice_.layout) return pass(link, theirs);
     Ledger ledger;
     const Array<int> both = on_both(link, ledger, choice_.ranks.value_or(std::span<const int>()));
     return migrate(link.communicator(), storage_, count_, {both.data(), both.size()},
@@ -234,6 +253,27 @@ class RaggedTransfer final : public Transfer {
   Report load(FileEnd& file) override { return load_ragged(file, mine(), storage_, choice_.range); }
 
  private:
+  /// Numbered ones, which stay where they are put.
+  Report pass(const Link& link, const Description& theirs) {
+    storage_.refresh();
+    agree_on_arenas(mpi::Channel::open_for_call(link.communicator()), storage_,
+                    check_blocks(storage_, count_));
+    const Numbers numbers(link, mine(), theirs, count_);
+    const bool puts = mine().direction == Direction::put;
+    const std::size_t arenas = storage_.fields().size();
+    NumberedRagged blocks(link.communicator(), link, storage_);
+    blocks.allocate(count_, puts ? std::nullopt : std::optional(numbers.due()), {});
+    numbers.find(blocks.addresses);
+    for (std::size_t a = 0; a < arenas; ++a) {
+      const ragged::Arena arena = ragged::arena_of(storage_.fields()[a]);
+      for (std::size_t k = 0; k < count_; ++k) blocks.lengths.length(k, a) = arena.length_of(k);
+    }
+    blocks.pass_lengths({}, theirs.name());
+    for (std::size_t a = 0; a < arenas + storage_.columns().size(); ++a) blocks.pass(a);
+    if (link.options.verify) blocks.verify();
+    return blocks.finish();
+  }
+
   RaggedStorage storage_;
   std::uint64_t count_;
   BlockChoice choice_;

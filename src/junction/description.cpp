@@ -49,19 +49,20 @@ BlockCyclic read_layout(WordReader& reader) {
 
 }  // namespace
 
-const char* text_of(Content content) {
+const char* Description::kind() const {
   switch (content) {
     case Content::array: return "an array";
     case Content::blocks: return "blocks by ranks";
     case Content::numbered_blocks: return "numbered blocks";
-    case Content::ragged_blocks: return "blocks of different sizes";
+    case Content::ragged_blocks:
+      return objects ? "numbered blocks of different sizes" : "blocks of different sizes";
     case Content::nothing: break;
   }
   return "";
 }
 
 std::string Description::name() const {
-  return label.empty() ? joined(text_of(content), " without a label") : joined("'", label, "'");
+  return label.empty() ? joined(kind(), " without a label") : joined("'", label, "'");
 }
 
 Vector<std::int64_t> Description::words(Ledger& ledger) const {
@@ -124,9 +125,9 @@ std::optional<Diagnostic> contradiction(const Description& one, const Descriptio
   const bool one_puts = one.direction == Direction::put;
   const Description& put = one_puts ? one : other;
   const Description& got = one_puts ? other : one;
-  if (put.content != got.content)
-    return invalid("one side of the junction puts ", text_of(put.content), ", the other gets ",
-                   text_of(got.content), "; get what is put");
+  if (put.content != got.content || put.objects.has_value() != got.objects.has_value())
+    return invalid("one side of the junction puts ", put.kind(), ", the other gets ", got.kind(),
+                   "; get what is put");
   if (put.label != got.label)
     return invalid("one side of the junction puts ", put.name(), ", the other gets ", got.name(),
                    "; get arrays in the order in which they are put");

@@ -19,9 +19,6 @@ namespace valet::junction {
 enum class Direction : std::uint8_t { put, get };
 enum class Content : std::uint8_t { array, blocks, numbered_blocks, ragged_blocks, nothing };
 
-/// As errors call it.
-[[nodiscard]] const char* text_of(Content content);
-
 /// The same on all ranks of a side.
 struct Description {
   Direction direction = Direction::put;
@@ -29,8 +26,10 @@ struct Description {
   std::uint64_t element_bytes = 0;  ///< of an array
   std::string label = {};
   std::optional<GridLayout> grid = {};       ///< of an array, with ranks of its own side
-  std::optional<ObjectLayout> objects = {};  ///< of numbered blocks
+  std::optional<ObjectLayout> objects = {};  ///< of numbered blocks, of one size or different ones
 
+  /// What it is, as errors call it.
+  [[nodiscard]] const char* kind() const;
   /// How errors call it: by its label, if it has one.
   [[nodiscard]] std::string name() const;
   /// As words that the other side understands.

@@ -4,7 +4,7 @@
 // is promised. The value of a block is its number.
 
 #include "file_cases.hpp"
-#include "grid_cases.hpp"
+#include "numbered_cases.hpp"
 #include <valet/junction.hpp>
 
 #include <numeric>
@@ -184,32 +184,6 @@ TEST(File, BringsBlocksInTheirOrderAndSomeOfTheirFields) {
   });
 }
 
-ObjectLayout some_numbering(std::mt19937_64& random, std::size_t objects, int ranks) {
-  switch (pick(random, 0, 2)) {
-    case 0: return ObjectLayout::balanced();
-    case 1: return ObjectLayout::cyclic(pick(random, 1, 7));
-    default:
-      return ObjectLayout::tiles(
-          BlockCyclic({1, static_cast<std::int64_t>(objects)}, {1, 7}, {1, ranks}));
-  }
-}
-
-/// The numbers that a rank has, by the definitions of the layouts.
-std::vector<Element> numbers_in(const ObjectLayout& layout, std::size_t objects, int rank,
-                                int ranks) {
-  std::vector<Element> numbers;
-  const std::size_t block = layout.tiling ? 7 : layout.block_size;
-  const auto total = static_cast<std::int64_t>(objects);
-  for (std::int64_t g = 0, owner = 0; g < total; ++g) {
-    if (block > 0)
-      owner = g / static_cast<std::int64_t>(block) % ranks;
-    else
-      while (g >= (2 * total * (owner + 1) + ranks) / (2 * ranks)) ++owner;
-    if (owner == rank) numbers.push_back(static_cast<Element>(g));
-  }
-  return numbers;
-}
-
 TEST(File, BringsNumberedBlocksIntoAnyOtherLayout) {
   for_random_files(20, [](std::mt19937_64& random, const FileCase& files) {
     const std::size_t objects = pick(random, 1, 500);
@@ -233,6 +207,40 @@ TEST(File, BringsNumberedBlocksIntoAnyOtherLayout) {
           return file.get({field(room)}, got, "cells").wait();
         });
     EXPECT_TRUE(all_ranks(!files.readers.are_here() || room == due));
+  });
+}
+
+TEST(File, BringsNumberedBlocksOfDifferentSizesIntoAnyOtherLayout) {
+  for_random_files(20, [](std::mt19937_64& random, const FileCase& files) {
+    const std::size_t objects = pick(random, 1, 300);
+    std::array<int, 2> ranks{files.writers.ranks, files.readers.ranks};
+    MPI_Allreduce(MPI_IN_PLACE, ranks.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    const ObjectLayout put = some_numbering(random, objects, ranks[0]),
+                       got = some_numbering(random, objects, ranks[1]);
+    const bool is_numbered = pick(random, 0, 2) > 0, by_offsets = pick(random, 0, 1) == 0,
+               by_offsets_here = pick(random, 0, 1) == 0;
+    const std::vector<Element> numbers =
+        files.writers.are_here() ? numbers_in(is_numbered ? put : ObjectLayout::balanced(), objects,
+                                              files.writers.own_rank, ranks[0])
+                                 : std::vector<Element>();
+    const std::vector<Element> due =
+        files.readers.are_here() ? numbers_in(got, objects, files.readers.own_rank, ranks[1])
+                                 : std::vector<Element>();
+    NumberedLists lists(numbers), room(due, pick(random, 0, 1));
+    lists.fill(numbers, by_offsets);
+    files.pass(
+        [&](Junction& file) {
+          const RaggedStorage storage = lists.storage(by_offsets);
+          return is_numbered ? file.put(storage, numbers.size(), put, "lists").wait()
+                             : file.put(storage, numbers.size(), "lists").wait();
+        },
+        [&](Junction& file) {
+          const Report report = file.get(room.storage(by_offsets_here), got, "lists").wait();
+          EXPECT_EQ(report.blocks_after, due.size());
+          return report;
+        });
+    EXPECT_TRUE(lists.has(numbers, by_offsets)) << "what was put has changed";
+    EXPECT_TRUE(all_ranks(room.has(due, by_offsets_here)));
   });
 }
 

@@ -4,8 +4,8 @@
 // whatever the two are, within the memory that is promised, and a contradiction is one error on
 // both sides.
 
-#include "grid_cases.hpp"
 #include "named_budget.hpp"
+#include "numbered_cases.hpp"
 #include "two_sides.hpp"
 #include <valet/junction.hpp>
 
@@ -224,6 +224,40 @@ TEST(Junction, BringsNumberedBlocksIntoTheOtherLayout) {
       junction.get({field(ids)}, layout).wait();
     }
     EXPECT_TRUE(all_ranks(ids == due));
+  }
+}
+
+TEST(Junction, BringsNumberedBlocksOfDifferentSizesIntoTheOtherLayout) {
+  if (size() < 2) return;
+  const std::uint64_t cases = cases_wanted(30);
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    const TwoSides sides(static_cast<int>(pick(random, 1, static_cast<std::size_t>(size() - 1))));
+    JunctionOptions options;
+    options.verify = pick(random, 0, 1) == 0;
+    options.budget_bytes = pick(random, 0, 1) == 0 ? 200 : std::size_t{4} << 20;
+    Junction junction = Junction::connect(sides.between(), "test", options);
+    const std::size_t objects = pick(random, 1, 300);
+    const int first_ranks = sides.is_first ? sides.own_ranks : sides.other_ranks;
+    const ObjectLayout first = some_numbering(random, objects, first_ranks),
+                       second = some_numbering(random, objects, size() - first_ranks);
+    const std::vector<Element> own =
+        numbers_in(sides.is_first ? first : second, objects, sides.own_rank, sides.own_ranks);
+    const bool puts = sides.is_first == (k % 2 == 0), by_offsets = pick(random, 0, 1) == 0;
+    NumberedLists lists(own);
+    const RaggedStorage storage = lists.storage(by_offsets == puts);
+    if (puts) lists.fill(own, by_offsets == puts);
+    const Report report =
+        puts ? junction.put(storage, own.size(), sides.is_first ? first : second, "lists").wait()
+             : junction.get(storage, sides.is_first ? first : second, "lists").wait();
+    EXPECT_TRUE(all_ranks(lists.has(own, by_offsets == puts)));
+    EXPECT_EQ(report.blocks_after, puts ? 0 : own.size());
+    EXPECT_EQ(report.verified, options.verify);
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+    EXPECT_LE(report.extra_bytes_bound,
+              promised(report, options) + 320 * static_cast<unsigned>(size()) + 144 * own.size());
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

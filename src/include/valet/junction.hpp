@@ -124,12 +124,13 @@ class VALET_EXPORT JunctionTransfer {
 /// plan_to_ranks(), plan_to_slots() and execute(). corrupted with JunctionOptions::verify.
 /// mpi_failure where the other side does not answer within the timeout: the junction cannot be used
 /// any more, and what was being got is unspecified; what was put is as it was,
-/// but for blocks of different sizes. Other errors leave
+/// but for blocks of different sizes to ranks. Other errors leave
 /// the junction as it was.
 ///
 /// Memory on each rank: budget + 64 KiB + 256*neighbours + 64*(M+N) bytes, and for the descriptions
 /// 16 KiB and 32 bytes for each rank or cell that a layout lists and each of its cuts; for blocks
-/// what their plan takes.
+/// what their plan takes, and for numbered blocks of different sizes 80 bytes for each and 32 for
+/// each of its arenas.
 class VALET_EXPORT Junction {
  public:
   /// Opens a port and waits for another job that calls connect() with the same name. One of the two
@@ -240,10 +241,11 @@ class VALET_EXPORT Junction {
   /// @}
 
   /// @name Blocks
-  /// Those that are put stay where they are, too, but for blocks of different sizes, whose arenas
-  /// are used to sort them. Those that are got come into the slots from 0 on; Report::blocks_after
-  /// says how many. Where the slots of a storage that does not grow do not suffice, infeasible says
-  /// how many would, on both sides, and nothing has moved: both may try again.
+  /// Those that are put stay where they are, too, but for blocks of different sizes to ranks, whose
+  /// arenas are used to sort them. Those that are got come into the slots from 0 on;
+  /// Report::blocks_after says how many. Where the slots of a storage that does not grow do not
+  /// suffice, infeasible says how many would, on both sides, and nothing has moved: both may try
+  /// again.
   /// @{
 
   /// Puts each block to a rank of the other side; blocks come by source rank and slot.
@@ -280,6 +282,14 @@ class VALET_EXPORT Junction {
                        std::span<const int> ranks);
   /// Puts blocks of different sizes into a file; they stay as they are.
   JunctionTransfer put(const RaggedStorage& storage, std::uint64_t count,
+                       const std::string& label = {});
+  /// Puts blocks of different sizes that are numbered by a layout on the ranks of this side; they
+  /// stay as they are.
+  JunctionTransfer put(const RaggedStorage& storage, std::uint64_t count,
+                       const ObjectLayout& layout, const std::string& label = {});
+  /// Gets blocks of different sizes into a layout on the ranks of this side, each with its length
+  /// and its rows. infeasible says what room is missing, and nothing has moved.
+  JunctionTransfer get(const RaggedStorage& storage, const ObjectLayout& layout,
                        const std::string& label = {});
   /// Gets blocks of different sizes; from a file an equal share of them.
   JunctionTransfer get(const RaggedStorage& storage, const std::string& label = {});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
-#include "engine/array_exchange.hpp"
 #include "geometry/shared_objects.hpp"
+#include "junction/exchange.hpp"
 #include "junction/file/file_transfers.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/layout/layout_call.hpp"
@@ -164,12 +164,14 @@ class ArrayLoad : public FileArray {
                       " where it is got; give the extents of the whole array");
     mpi::agree(channel, wrong);
   }
-  std::optional<Diagnostic> read(std::int64_t first, std::int64_t count,
-                                 const file::RowSink& sink) {
-    return file::read_rows(
-        end_.reader().file(), {record_.sections.front(), {parts_.data(), parts_.size()}},
-        static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(count), sink,
-        {staging_.data(), staging_.size()}, FileEnd::name_of(record_.description));
+  /// For elements by their places in the file.
+  [[nodiscard]] file::RowsReader reader(std::int64_t first, std::int64_t end) {
+    return {end_.reader().file(),
+            {record_.sections.front(), {parts_.data(), parts_.size()}},
+            static_cast<std::uint64_t>(first),
+            static_cast<std::uint64_t>(end - first),
+            {staging_.data(), staging_.size()},
+            FileEnd::name_of(record_.description)};
   }
 
   /// The layout is the one that was written: each cell is where it was.
@@ -180,14 +182,13 @@ class ArrayLoad : public FileArray {
       const layout::ArrayCell& cell = received[c];
       const auto g = static_cast<std::size_t>(cell.grid_rank);
       const bool is_direct = is_contiguous(cell, to.layout(), own_order, order_);
-      wrong = read(starts_[g], starts_[g + 1] - starts_[g],
-                   {is_direct ? cell.room : nullptr,
-                    [&](std::uint64_t first, std::span<const std::byte> packed) {
-                      copies.copy_in({static_cast<int>(c),
-                                      {cell.grid_rank, static_cast<std::int64_t>(first),
-                                       static_cast<std::int64_t>(packed.size() / element_bytes)}},
-                                     packed.data());
-                    }});
+      const auto unpack = [&](std::uint64_t first, std::span<const std::byte> packed) {
+        copies.copy_in({static_cast<int>(c),
+                        {cell.grid_rank, static_cast<std::int64_t>(first),
+                         static_cast<std::int64_t>(packed.size() / element_bytes)}},
+                       packed.data());
+      };
+      wrong = reader(starts_[g], starts_[g + 1]).read({is_direct ? cell.room : nullptr, unpack});
     }
     mpi::agree(channel, wrong);
   }
@@ -222,42 +223,32 @@ class ArrayLoad : public FileArray {
                             layout::out_of_memory));
     const layout::ExchangeSizes exchange =
         layout::exchange_sizes(2 * quarter, element_bytes, sizes.chunk);
+    file::RowsReader rows = reader(bound(channel.rank()), bound(channel.rank() + 1));
     for (std::uint64_t round = 0; round < sizes.rounds; ++round)
-      pass_on(static_cast<std::int64_t>(round) * sizes.window, sizes.window, window, exchange);
+      pass_on(rows, static_cast<std::int64_t>(round) * sizes.window, sizes.window, window,
+              exchange);
   }
 
   /// One round, in which every rank has its window at that distance from its first element.
   /// Collective; no rank sends before all have ended the round before.
-  void pass_on(std::int64_t distance, std::int64_t elements, const Array<std::byte>& window,
-               const layout::ExchangeSizes& sizes) {
+  void pass_on(file::RowsReader& rows, std::int64_t distance, std::int64_t elements,
+               Array<std::byte>& window, const layout::ExchangeSizes& sizes) {
     const CellRun own = window_of(channel.rank(), distance, elements);
-    auto wrong = read(own.first, own.end - own.first, {const_cast<std::byte*>(window.data()), {}});
-    std::unique_ptr<layout::ArrayExchange> exchange;
-    Array<std::byte> scratch;
-    if (!wrong)
-      wrong = detail::unless_out_of_memory(
-          [&] {
-            Vector<layout::ArrayPeer> leaving(frame.ledger), arriving(frame.ledger);
-            list_leaving(own, window, leaving);
-            for (int r = 0; r < channel.size(); ++r)
-              list_arriving(r, window_of(r, distance, elements), arriving);
-            layout::ArrayPeers listed(channel.rank(), std::move(leaving), std::move(arriving));
-            exchange = std::make_unique<layout::ArrayExchange>(
-                channel, frame.ledger, sizes, std::move(listed),
-                layout::ArrayCopies(channel, element_bytes, sent, received, order_),
-                frame.memory->node());
-            scratch = Array<std::byte>(frame.ledger, exchange->scratch_bytes());
-          },
-          layout::out_of_memory);
-    mpi::agree(channel, wrong);
+    const auto wrong =
+        rows.read(static_cast<std::uint64_t>(own.end - own.first), {window.data(), {}});
+    const auto make = [&] {
+      Vector<layout::ArrayPeer> leaving(frame.ledger), arriving(frame.ledger);
+      list_leaving(own, window, leaving);
+      for (int r = 0; r < channel.size(); ++r)
+        list_arriving(r, window_of(r, distance, elements), arriving);
+      return std::make_unique<layout::ArrayExchange<>>(
+          channel, frame.ledger, sizes,
+          layout::ArrayPeers(channel.rank(), std::move(leaving), std::move(arriving)),
+          layout::ArrayCopies(channel, element_bytes, sent, received, order_),
+          frame.memory->node());
+    };
     Report ignored;
-    try {
-      exchange->run({scratch.data(), scratch.size()}, ignored);
-    } catch (...) {
-      static_cast<void>(exchange.release());  // MPI may still write to both
-      scratch.leak();
-      throw;
-    }
+    run_exchange(channel, frame.ledger, wrong, make, ignored);
   }
 
   /// Where a rank begins to read.

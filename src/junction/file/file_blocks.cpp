@@ -2,11 +2,8 @@
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
-#include "geometry/shared_objects.hpp"
 #include "junction/file/file_transfers.hpp"
-#include "junction/numbered_blocks.hpp"
 #include "mpi/agreement.hpp"
-#include "plan/object_planner.hpp"
 #include "plan/same_fields.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
@@ -201,37 +198,6 @@ std::optional<Diagnostic> match(const file::Record& record, const StorageBackend
   return std::nullopt;
 }
 
-/// Where the blocks go that were read in their order in the file, on all ranks as many as they will
-/// have.
-Array<Address> destinations(Ledger& ledger, const file::Record& record, int producers,
-                            const BlockRange& share, const layout::ObjectSide& to) {
-  Array<Address> addresses(ledger, static_cast<std::size_t>(share.count));
-  layout::ArrayRow row;
-  const auto begin = static_cast<std::int64_t>(share.first),
-             end = begin + static_cast<std::int64_t>(share.count);
-  const auto take = [&](int rank, const layout::ObjectRun& run) {
-    place(addresses, to, 0, rank, run);
-  };
-  if (!record.description.objects) {  // numbered as they lie there
-    if (share.count > 0) to.cut(row, {begin, 0, end - begin}, take);
-    return addresses;
-  }
-  const auto from = plan::side_of(*record.description.objects, record.rows(), producers);
-  std::int64_t before = 0;  // blocks of the producers in front
-  for (int m = 0; m < from.ranks() && before < end; ++m) {
-    const std::int64_t count = from.count(m);
-    if (before + count > begin)
-      from.for_each_run(m, [&](const layout::ObjectRun& run) {
-        const std::int64_t at = before + run.slot, first = std::max(at, begin),
-                           stop = std::min(at + run.length, end);
-        if (first < stop)
-          to.cut(row, {run.number + (first - at), first - begin, stop - first}, take);
-      });
-    before += count;
-  }
-  return addresses;
-}
-
 }  // namespace
 
 Report store_blocks(FileEnd& end, const Description& what, const BlockStorage& storage,
@@ -241,13 +207,7 @@ Report store_blocks(FileEnd& end, const Description& what, const BlockStorage& s
   StorageBackend& backend = storage.backend();
   backend.refresh();
   const AgreedBlocks blocks(end, backend, check_storage(backend, count));
-  std::array<std::uint64_t, 1> objects{count};
-  if (what.objects) mpi::sum(channel, objects);
-  std::optional<Diagnostic> wrong;
-  if (what.objects)
-    wrong = plan::check_layout(*what.objects, "the layout that is put", objects[0], end.ranks());
-  if (!wrong && what.objects)
-    wrong = check_put(plan::side_of(*what.objects, objects[0], end.ranks()), channel.rank(), count);
+  std::optional<Diagnostic> wrong = check_numbers(end, what, count);
   std::uint64_t staging = 0;
   if (!wrong) wrong = staging_bytes(end, blocks.row_bytes + sizeof(SlotIndex), staging);
   std::optional<BlockRows> rows;
@@ -275,20 +235,8 @@ Report load_blocks(FileEnd& end, const Description& what, const StorageFor& stor
   const file::Record& record = end.next(what);
   const file::Section& section = record.sections.front();
   const std::uint64_t count = section.rows();
-  BlockRange share;
-  std::optional<Diagnostic> wrong;
-  if (what.objects)
-    wrong = plan::check_layout(*what.objects, "the layout that is got", count, end.ranks());
-  mpi::agree(channel, wrong);
-  std::optional<layout::ObjectSide> to;
-  if (what.objects) {
-    to.emplace(plan::side_of(*what.objects, count, end.ranks()));
-    for (int r = 0; r < channel.rank(); ++r)
-      share.first += static_cast<std::uint64_t>(to->count(r));
-    share.count = static_cast<std::uint64_t>(to->count(channel.rank()));
-  } else {
-    wrong = choose_share(end, count, range, share);
-  }
+  Share share;
+  std::optional<Diagnostic> wrong = choose_share(end, what, count, range, share);
   detail::FirstFailure failure;
   std::optional<BlockStorage> storage;
   if (!wrong) {
@@ -332,22 +280,26 @@ Report load_blocks(FileEnd& end, const Description& what, const StorageFor& stor
                              else
                                rows->unpack(first, packed, section.row_bytes, columns);
                            }};
-  wrong = file::read_rows(
-      end.reader().file(), {section, {parts.data(), parts.size()}}, share.first, share.count, sink,
+  file::RowsReader reader(
+      end.reader().file(), {section, {parts.data(), parts.size()}}, share.first, share.count,
       columns.empty() ? rows->staging() : std::span(file_rows.data(), file_rows.size()),
       FileEnd::name_of(record.description));
+  wrong = reader.read(sink);
   rows->backend.finish_all();
   if (!wrong) wrong = rows->backend.failure("what it got is unspecified");
   Array<Address> addresses;
-  if (!wrong && to)
+  if (!wrong && share.to)
     wrong = detail::unless_out_of_memory(
-        [&] { addresses = destinations(ledger, record, end.other_ranks(), share, *to); },
+        [&] {
+          addresses = Array<Address>(ledger, static_cast<std::size_t>(share.count));
+          find_destinations(addresses, end, record, share);
+        },
         "no memory for the destinations of its blocks");
   mpi::agree(channel, wrong);
   rows.reset();
   file_rows = {};
   Report report = end.report(ledger, blocks.row_bytes, section.parts, 0, share.count);
-  if (!to) return report;
+  if (!share.to) return report;
   auto options = end.options_as<Options>();
   options.order = Order::stable;
   Plan plan = plan_to_slots(end.communicator(), *storage, share.count,

@@ -118,7 +118,7 @@ Report FileEnd::run(Transfer& transfer) {
 
 std::string FileEnd::name_of(const Description& description) {
   const std::string name = description.name();
-  return description.label.empty() ? name : joined(name, " (", text_of(description.content), ")");
+  return description.label.empty() ? name : joined(name, " (", description.kind(), ")");
 }
 
 const file::Record& FileEnd::next(const Description& wanted) {

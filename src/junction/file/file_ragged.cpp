@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
-#include "base/sizes.hpp"
 #include "junction/file/file_transfers.hpp"
+#include "junction/numbered_ragged.hpp"
+#include "junction/ragged_room.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/ragged/arenas.hpp"
-#include "storage/growth.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace valet::junction {
 namespace {
@@ -90,189 +93,184 @@ class Ends {
 /// Reads the blocks of a record.
 class RaggedLoad {
  public:
-  RaggedLoad(FileEnd& end, const file::Record& record, const RaggedStorage& storage)
-      : end_(end), record_(record), storage_(storage) {}
+  RaggedLoad(FileEnd& end, const Description& what, const RaggedStorage& storage)
+      : end_(end),
+        what_(what),
+        record_(end.next(what)),
+        storage_(storage),
+        name_(joined(FileEnd::name_of(record_.description), " in '", end.reader().file().path(),
+                     "'")) {}
 
   Report run(const std::optional<BlockRange>& range) {
     storage_.refresh();
-    auto wrong = choose_share(end_, record_.rows(), range, share_);
+    auto wrong = choose_share(end_, what_, record_.rows(), range, share_);
     if (!wrong) wrong = check_fields();
     if (!wrong) wrong = ragged::check_ragged(storage_, 0);
-    if (!wrong) wrong = staging_bytes(end_, largest_row(), staging_bytes_);
+    std::uint64_t staging = 0;
+    if (!wrong) wrong = staging_bytes(end_, largest_row(), staging, share_.to ? 4 : 1);
     if (!wrong)
       wrong = detail::unless_out_of_memory(
-          [&] { staging_ = Array<std::byte>(ledger_, static_cast<std::size_t>(staging_bytes_)); },
+          [&] { staging_ = Array<std::byte>(ledger_, static_cast<std::size_t>(staging)); },
           no_buffers);
     mpi::agree(channel(), wrong);
     // As many ends as blocks for every arena.
     ends_of_parts_ = end_.reader().parts_of(record_.sections.front(), ledger_);
-    RaggedRoom required{share_.count, {}};
-    for (std::size_t f = 0; f < fields(); ++f) required.bytes.push_back(bytes_of(f));
-    if (!wrong_) wrong_ = storage::grow(storage_, required);
-    if (!wrong_) wrong_ = ragged::check_ragged(storage_, 0);
-    if (!wrong_) wrong_ = check_room(required);
-    mpi::agree(channel(), wrong_);
-    for (std::size_t f = 0; f < fields() && !wrong_; ++f) take(f);
-    for (std::size_t c = 0; c < storage_.columns().size() && !wrong_; ++c) take_column(c);
-    mpi::agree(channel(), wrong_);
-    return end_.report(ledger_, 0, 2 * record_.sections.front().parts, 0, share_.count);
+    return share_.to ? pass_on() : take_all();
   }
 
  private:
   [[nodiscard]] const mpi::Channel& channel() const { return end_.channel(); }
   [[nodiscard]] std::size_t fields() const { return storage_.fields().size(); }
+  [[nodiscard]] std::size_t columns() const { return storage_.columns().size(); }
   [[nodiscard]] std::uint64_t largest_row() const {
     std::uint64_t largest = word;
     for (const Field& column : storage_.columns())
       largest = std::max<std::uint64_t>(largest, column.element_bytes);
     return largest;
   }
+  [[nodiscard]] const file::Section& bytes_of(std::size_t field) const {
+    return record_.sections[2 * field + 1];
+  }
+  [[nodiscard]] const file::Section& rows_of(std::size_t column) const {
+    return record_.sections[2 * fields() + column];
+  }
 
   std::optional<Diagnostic> check_fields() const {
-    const std::size_t columns = storage_.columns().size();
-    if (fields() != record_.fields.size() || 2 * fields() + columns != record_.sections.size())
-      return diagnose(ErrorCode::field_mismatch, "it has ", fields(), " arenas and ", columns,
+    if (fields() != record_.fields.size() || 2 * fields() + columns() != record_.sections.size())
+      return diagnose(ErrorCode::field_mismatch, "it has ", fields(), " arenas and ", columns(),
                       " columns, the file other numbers of them; give the same");
-    for (std::size_t c = 0; c < columns; ++c) {
-      const std::uint64_t bytes = record_.sections[2 * fields() + c].row_bytes;
-      if (storage_.columns()[c].element_bytes != bytes)
+    for (std::size_t c = 0; c < columns(); ++c)
+      if (storage_.columns()[c].element_bytes != rows_of(c).row_bytes)
         return diagnose(ErrorCode::block_size_mismatch, "column ", c, " has rows of ",
-                        storage_.columns()[c].element_bytes, " bytes, the file of ", bytes,
-                        "; give the same type");
-    }
+                        storage_.columns()[c].element_bytes, " bytes, the file of ",
+                        rows_of(c).row_bytes, "; give the same type");
     return std::nullopt;
+  }
+  [[nodiscard]] file::RowsReader reader(const file::Section& section,
+                                        const Array<std::uint64_t>& parts, std::uint64_t first,
+                                        std::uint64_t rows) {
+    return {end_.reader().file(),
+            {section, {parts.data(), parts.size()}},
+            first,
+            rows,
+            {staging_.data(), staging_.size()},
+            FileEnd::name_of(record_.description)};
+  }
+
+  /// Blocks as they lie there: their lengths are read twice, so that nothing is kept of them.
+  Report take_all() {
+    RaggedRoom required{share_.count, {}};
+    for (std::size_t f = 0; f < fields(); ++f) {
+      RoomCount room(storage_.fields()[f], bytes_of(f).bytes);
+      for_each_length(f, [&](std::uint64_t length, std::uint64_t) { room.add(length); });
+      if (!wrong_) wrong_ = room.diagnostic(f, name_);
+      required.bytes.push_back(room.bytes());
+    }
+    if (!wrong_) wrong_ = make_room(storage_, required);
+    mpi::agree(channel(), wrong_);
+    for (std::size_t f = 0; f < fields(); ++f) take(f);
+    for (std::size_t c = 0; c < columns(); ++c) take_column(c);
+    mpi::agree(channel(), wrong_);
+    return end_.report(ledger_, 0, 2 * record_.sections.front().parts, 0, share_.count);
+  }
+  /// Every rank reads as many as it will have, and sends them on.
+  Report pass_on() {
+    NumberedRagged blocks(end_.communicator(), end_, storage_);
+    blocks.allocate(share_.count, share_.count, {});
+    find_destinations(blocks.addresses, end_, record_, share_);
+    std::vector<std::uint64_t> first(fields() + columns(), share_.first);
+    for (std::size_t f = 0; f < fields(); ++f) {
+      first[f] = for_each_length(f, [&](std::uint64_t length, std::uint64_t k) {
+        blocks.lengths.length(k, f) = length;
+        if (!wrong_ && length > bytes_of(f).bytes) wrong_ = RoomCount::unsound(name_);
+      });
+    }
+    blocks.pass_lengths(wrong_, name_);
+    for (std::size_t a = 0; a < first.size(); ++a) {
+      const file::Section& section = a < fields() ? bytes_of(a) : rows_of(a - fields());
+      const Array<std::uint64_t> parts = end_.reader().parts_of(section, ledger_);
+      if (a < fields()) first[a] += bytes_before(parts);
+      file::RowsReader rows =
+          reader(section, parts, first[a], blocks.bytes_of(a) / section.row_bytes);
+      blocks.pass(a, [&](std::span<std::byte> window) {
+        return rows.read(window.size() / section.row_bytes, {window.data(), {}});
+      });
+    }
+    Report report = blocks.finish();
+    report.method = "file";
+    return report;
   }
 
   /// Calls action(length, number) for the blocks of this rank.
+  /// @return Where the first one begins in the bytes of its producer.
   template <class Action>
-  void for_each_length(std::size_t field, Ends ends, Action&& action) {
-    const file::Section& section = record_.sections[2 * field];
-    const bool one_more = ends.needs_one_before() && share_.count > 0;
-    const std::uint64_t before = one_more ? 1 : 0;
-    read(section, ends_of_parts_, share_.first - before, share_.count + before,
-         {nullptr, [&](std::uint64_t first, std::span<const std::byte> packed) {
-            for (std::size_t k = 0; k < packed.size() / word; ++k) {
-              const std::byte* const end = packed.data() + k * word;
-              if (first + k < before) {
-                std::uint64_t begin = 0;
-                std::memcpy(&begin, end, word);
-                ends.begin_at(begin);
-                begin_ = begin;
-              } else {
-                action(ends.next_length(end), first + k - before);
-              }
-            }
-          }});
-  }
-  void read(const file::Section& section, const Array<std::uint64_t>& parts, std::uint64_t first,
-            std::uint64_t rows, const file::RowSink& sink) {
+  std::uint64_t for_each_length(std::size_t field, Action&& action) {
+    Ends ends({ends_of_parts_.data(), ends_of_parts_.size()}, share_.first);
+    part_ = ends.part();
+    const std::uint64_t before = ends.needs_one_before() && share_.count > 0 ? 1 : 0;
+    std::uint64_t begin = 0;
+    const auto take = [&](std::uint64_t first, std::span<const std::byte> packed) {
+      for (std::size_t k = 0; k < packed.size() / word; ++k) {
+        const std::byte* const end = packed.data() + k * word;
+        if (first + k >= before) {
+          action(ends.next_length(end), first + k - before);
+          continue;
+        }
+        std::memcpy(&begin, end, word);
+        ends.begin_at(begin);
+      }
+    };
     if (!wrong_)
-      wrong_ = file::read_rows(end_.reader().file(), {section, {parts.data(), parts.size()}}, first,
-                               rows, sink, {staging_.data(), staging_.size()},
-                               FileEnd::name_of(record_.description));
+      wrong_ = reader(record_.sections[2 * field], ends_of_parts_, share_.first - before,
+                      share_.count + before)
+                   .read({nullptr, take});
+    return begin;
   }
-  /// Before the lengths of a field are read.
-  Ends find_ends() {
-    begin_ = 0;
-    return {{ends_of_parts_.data(), ends_of_parts_.size()}, share_.first};
-  }
-
-  /// The bytes that an arena must have, once its blocks are found to be sound.
-  std::uint64_t bytes_of(std::size_t number) {
-    const RaggedField& field = storage_.fields()[number];
-    const Ends ends = find_ends();
-    std::uint64_t needed = 0;
-    bool are_whole = true, is_sound = true;
-    const std::uint64_t most = record_.sections[2 * number + 1].bytes;
-    for_each_length(number, ends, [&](std::uint64_t length, std::uint64_t) {
-      is_sound = is_sound && length <= most && needed <= detail::most_bytes;
-      if (!is_sound) return;
-      needed += ragged::aligned(length, field.alignment_bytes);
-      are_whole = are_whole && length % field.value_bytes == 0 &&
-                  (!field.are_offsets || length % field.alignment_bytes == 0);
-    });
-    if (wrong_) return 0;
-    if (!is_sound)
-      wrong_ =
-          diagnose(ErrorCode::corrupted, "the lengths of ", FileEnd::name_of(record_.description),
-                   " in '", end_.reader().file().path(), "' cannot be; use an older file");
-    else if (!are_whole)
-      wrong_ = invalid(ragged::name_of(field, number), " is of values of ", field.value_bytes,
-                       " bytes, and blocks in the file are not; get them into an arena of the type "
-                       "that was put");
-    return needed;
-  }
-  [[nodiscard]] std::optional<Diagnostic> check_room(const RaggedRoom& required) const {
-    for (std::size_t f = 0; f < fields(); ++f) {
-      const RaggedField& field = storage_.fields()[f];
-      if (share_.count > field.block_capacity || required.bytes[f] > field.capacity_bytes)
-        return diagnose(ErrorCode::infeasible, ragged::name_of(field, f), " has room for ",
-                        field.block_capacity, " blocks and ", field.capacity_bytes,
-                        " bytes; it gets ", share_.count, " blocks with ", required.bytes[f],
-                        " bytes: grow it to that");
-    }
-    for (const Field& column : storage_.columns())
-      if (column.slots < share_.count)
-        return diagnose(ErrorCode::infeasible, "a column has ", column.slots, " rows; it gets ",
-                        share_.count, " blocks: grow it to that");
-    return std::nullopt;
+  /// Those of the parts in front of the first block.
+  [[nodiscard]] std::uint64_t bytes_before(const Array<std::uint64_t>& parts) const {
+    return std::accumulate(parts.begin(), parts.begin() + std::min(part_, parts.size()),
+                           std::uint64_t{0});
   }
   /// Collective.
   void take(std::size_t number) {
     const RaggedField& field = storage_.fields()[number];
-    const Ends ends = find_ends();
     std::uint64_t bytes = 0;
-    for_each_length(number, ends, [&](std::uint64_t length, std::uint64_t block) {
-      if (field.are_offsets) {
-        if (block == 0) field.lengths[0] = 0;
-        field.lengths[block + 1] = field.lengths[block] + length;
-      } else {
-        field.lengths[block] = length;
-      }
+    begin_lengths(field);
+    const std::uint64_t begin = for_each_length(number, [&](std::uint64_t length, std::uint64_t k) {
+      write_length(field, k, length);
       bytes += length;
     });
-    if (field.are_offsets && share_.count == 0 && field.lengths != nullptr) field.lengths[0] = 0;
-    const file::Section& section = record_.sections[2 * number + 1];
+    const file::Section& section = bytes_of(number);
     const Array<std::uint64_t> parts = end_.reader().parts_of(section, ledger_);
-    std::uint64_t first = begin_;
-    for (std::size_t p = 0; p < std::min(ends.part(), parts.size()); ++p) first += parts[p];
     BlockBytes blocks(ragged::arena_of(field));
-    read(section, parts, first, bytes,
-         {nullptr, [&](std::uint64_t, std::span<const std::byte> packed) {
-            blocks.pass(packed.size(), [&](std::byte* block, std::size_t at, std::size_t count) {
-              std::memcpy(block, packed.data() + at, count);
-            });
-          }});
+    const auto unpack = [&](std::uint64_t, std::span<const std::byte> packed) {
+      blocks.pass(packed.size(), [&](std::byte* block, std::size_t at, std::size_t count) {
+        std::memcpy(block, packed.data() + at, count);
+      });
+    };
+    if (!wrong_)
+      wrong_ = reader(section, parts, bytes_before(parts) + begin, bytes).read({nullptr, unpack});
   }
   /// Collective.
   void take_column(std::size_t number) {
-    const Field& column = storage_.columns()[number];
-    const file::Section& section = record_.sections[2 * fields() + number];
-    const Array<std::uint64_t> parts = end_.reader().parts_of(section, ledger_);
-    read(section, parts, share_.first, share_.count, {static_cast<std::byte*>(column.data), {}});
+    const Array<std::uint64_t> parts = end_.reader().parts_of(rows_of(number), ledger_);
+    auto* const data = static_cast<std::byte*>(storage_.columns()[number].data);
+    if (!wrong_)
+      wrong_ = reader(rows_of(number), parts, share_.first, share_.count).read({data, {}});
   }
 
   FileEnd& end_;
+  const Description& what_;
   const file::Record& record_;
   const RaggedStorage& storage_;
+  std::string name_;
   Ledger ledger_;
-  BlockRange share_;
-  std::uint64_t staging_bytes_ = 0;
+  Share share_;
   Array<std::byte> staging_;
   Array<std::uint64_t> ends_of_parts_;
-  std::uint64_t begin_ = 0;  ///< of the first block in the bytes of its producer
+  std::size_t part_ = 0;  ///< of the first block
   std::optional<Diagnostic> wrong_;
 };
-
-std::optional<Diagnostic> check_storage(Ledger& ledger, const RaggedStorage& storage,
-                                        std::uint64_t count) {
-  if (auto wrong = ragged::check_ragged(storage, count)) return wrong;
-  std::optional<Diagnostic> wrong;
-  auto failed = detail::unless_out_of_memory(
-      [&] { wrong = ragged::check_lengths(storage, ragged::arenas_of(ledger, storage), count); },
-      no_buffers);
-  return failed ? failed : wrong;
-}
 
 }  // namespace
 
@@ -281,21 +279,17 @@ Report store_ragged(FileEnd& end, const Description& what, const RaggedStorage& 
   Ledger ledger;
   storage.refresh();
   const mpi::Channel& channel = end.channel();
-  auto wrong = check_storage(ledger, storage, count);
-  std::uint64_t largest = word, staging = 0, digest = 0;
-  for (const Field& column : storage.columns()) {
+  auto wrong = check_numbers(end, what, count);
+  if (!wrong) wrong = check_blocks(storage, count);
+  std::uint64_t largest = word, staging = 0;
+  for (const Field& column : storage.columns())
     largest = std::max<std::uint64_t>(largest, column.element_bytes);
-    digest = digest * 31 + column.element_bytes;
-  }
   if (!wrong) wrong = staging_bytes(end, largest, staging);
   Array<std::byte> packed;
   if (!wrong)
     wrong = detail::unless_out_of_memory(
         [&] { packed = Array<std::byte>(ledger, static_cast<std::size_t>(staging)); }, no_buffers);
-  mpi::Agreement agreement;
-  agreement.equal({"the number of arenas of a storage", nullptr}, storage.fields().size());
-  agreement.equal({"the columns of a storage", nullptr}, digest >> 2U);
-  agreement.run(channel, wrong);
+  agree_on_arenas(channel, storage, wrong);
 
   std::vector<file::SectionContent> contents;
   const auto part = static_cast<std::size_t>(channel.rank());
@@ -333,7 +327,7 @@ Report store_ragged(FileEnd& end, const Description& what, const RaggedStorage& 
 
 Report load_ragged(FileEnd& end, const Description& what, const RaggedStorage& storage,
                    const std::optional<BlockRange>& range) {
-  return RaggedLoad(end, end.next(what), storage).run(range);
+  return RaggedLoad(end, what, storage).run(range);
 }
 
 }  // namespace valet::junction

@@ -3,42 +3,20 @@
 
 #include "base/diagnose.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 namespace valet::file {
 namespace {
 
-/// The hash of a page whose bytes come one after the other.
-class PageHash {
- public:
-  PageHash() { XXH3_64bits_reset(&state_); }
-  void add(std::span<const std::byte> bytes) {
-    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
-  }
-  [[nodiscard]] std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
+PartPlace first_part(const Parts& parts) {
+  return {0, parts.section.offset, parts.section.table + parts.bytes.size_bytes()};
+}
 
- private:
-  XXH3_state_t state_;
-};
-
-/// Where a part has its bytes in the file, and the hashes of its pages.
-struct PartPlace {
-  std::uint64_t bytes_at, hashes_at;
-};
-
-/// Calls action(number, place, bytes) for the parts in their order.
-template <class Action>
-void for_each_part(const Parts& parts, Action&& action) {
-  const Section& section = parts.section;
-  PartPlace place{section.offset, section.table + parts.bytes.size_bytes()};
-  for (std::size_t p = 0; p < parts.bytes.size(); ++p) {
-    action(p, place, parts.bytes[p]);
-    place.bytes_at += parts.bytes[p];
-    place.hashes_at += section.pages_of(parts.bytes[p]) * sizeof(std::uint64_t);
-  }
+void go_on(PartPlace& place, const Parts& parts) {
+  const std::uint64_t bytes = parts.bytes[place.number++];
+  place.bytes_at += bytes;
+  place.hashes_at += parts.section.pages_of(bytes) * sizeof(std::uint64_t);
 }
 
 /// As many whole rows as fit, one at least. Of contiguous memory as much as stays in the cache from
@@ -89,105 +67,98 @@ std::optional<Diagnostic> write_part(mpi::File& file, const Section& section, Pa
   return std::nullopt;
 }
 
-/// Rows of one part that are read.
-class PartReader {
- public:
-  PartReader(mpi::File& file, const Section& section, const RowSink& sink,
-             std::span<std::byte> staging, const std::string& name)
-      : file_(file), section_(section), sink_(sink), staging_(staging), name_(name) {}
-
-  /// @param first, end  Of the wanted rows in the part.
-  /// @param number      That the sink gives the first of them.
-  std::optional<Diagnostic> read(std::size_t part, PartPlace place, std::uint64_t bytes,
-                                 std::uint64_t first, std::uint64_t end, std::uint64_t number) {
-    const std::uint64_t rows = bytes / section_.row_bytes, page_rows = section_.page_rows();
-    for (std::uint64_t page = first / page_rows; page * page_rows < end; ++page) {
-      const std::uint64_t begin = page * page_rows, stop = std::min(begin + page_rows, rows);
-      const std::uint64_t wanted = std::max(begin, first), unwanted = std::min(stop, end);
-      PageHash hash;
-      if (auto wrong = pass_over(place, begin, wanted, hash)) return wrong;
-      if (auto wrong = take(place, wanted, unwanted, number + (wanted - first), hash)) return wrong;
-      if (auto wrong = pass_over(place, unwanted, stop, hash)) return wrong;
-      std::uint64_t written = 0;
-      const std::span<std::uint64_t> one(&written, 1);
-      if (auto wrong =
-              file_.read(place.hashes_at + page * sizeof(written), std::as_writable_bytes(one)))
-        return wrong;
-      if (written != hash.value())
-        return diagnose(ErrorCode::corrupted, "page ", page, " of part ", part, " of ", name_,
-                        " in '", file_.path(),
-                        "' is damaged: its checksum differs; use an older file");
-    }
-    return std::nullopt;
-  }
-
- private:
-  /// Rows of a page that nobody wants.
-  std::optional<Diagnostic> pass_over(const PartPlace& place, std::uint64_t row, std::uint64_t end,
-                                      PageHash& hash) {
-    std::uint64_t at = place.bytes_at + row * section_.row_bytes;
-    for (std::uint64_t left = (end - row) * section_.row_bytes; left > 0;) {
-      const auto now = staging_.first(std::min<std::uint64_t>(staging_.size(), left));
-      if (auto wrong = file_.read(at, now)) return wrong;
-      hash.add(now);
-      at += now.size();
-      left -= now.size();
-    }
-    return std::nullopt;
-  }
-  std::optional<Diagnostic> take(const PartPlace& place, std::uint64_t row, std::uint64_t end,
-                                 std::uint64_t number, PageHash& hash) {
-    while (row < end) {
-      const std::uint64_t count =
-          std::min(rows_at_once(sink_.data, staging_, section_.row_bytes), end - row);
-      const auto size = static_cast<std::size_t>(count * section_.row_bytes);
-      const auto now = sink_.data != nullptr
-                           ? std::span(sink_.data + number * section_.row_bytes, size)
-                           : staging_.first(size);
-      if (auto wrong = file_.read(place.bytes_at + row * section_.row_bytes, now)) return wrong;
-      hash.add(now);
-      if (sink_.data == nullptr) sink_.unpack(number, now);
-      row += count;
-      number += count;
-    }
-    return std::nullopt;
-  }
-
-  mpi::File& file_;
-  const Section& section_;
-  const RowSink& sink_;
-  std::span<std::byte> staging_;
-  const std::string& name_;
-};
-
 }  // namespace
 
 std::optional<Diagnostic> write_rows(mpi::File& file, const Parts& parts,
                                      std::span<const OwnPart> own, std::span<std::byte> staging) {
-  std::optional<Diagnostic> wrong;
-  auto next = own.begin();  // ascending, as the parts are
-  for_each_part(parts, [&](std::size_t number, const PartPlace& place, std::uint64_t bytes) {
-    if (wrong || next == own.end() || next->part != number) return;
-    wrong = write_part(file, parts.section, place, bytes, *next++, staging);
-  });
-  return wrong;
+  PartPlace place = first_part(parts);
+  for (const OwnPart& part : own) {  // ascending, as the parts are
+    while (place.number < part.part) go_on(place, parts);
+    if (auto wrong =
+            write_part(file, parts.section, place, parts.bytes[place.number], part, staging))
+      return wrong;
+  }
+  return std::nullopt;
 }
 
-std::optional<Diagnostic> read_rows(mpi::File& file, const Parts& parts, std::uint64_t first_row,
-                                    std::uint64_t rows, const RowSink& sink,
-                                    std::span<std::byte> staging, const std::string& name) {
-  PartReader reader(file, parts.section, sink, staging, name);
-  std::optional<Diagnostic> wrong;
-  std::uint64_t before = 0;  // rows of the parts in front
-  for_each_part(parts, [&](std::size_t number, const PartPlace& place, std::uint64_t bytes) {
-    const std::uint64_t behind = before + bytes / parts.section.row_bytes;
-    const std::uint64_t first = std::max(first_row, before),
-                        end = std::min(first_row + rows, behind);
-    if (!wrong && first < end)
-      wrong = reader.read(number, place, bytes, first - before, end - before, first - first_row);
-    before = behind;
-  });
-  return wrong;
+RowsReader::RowsReader(mpi::File& file, const Parts& parts, std::uint64_t first_row,
+                       std::uint64_t rows, std::span<std::byte> staging, std::string name)
+    : file_(file),
+      parts_(parts),
+      staging_(staging),
+      name_(std::move(name)),
+      part_(first_part(parts)),
+      row_(first_row),
+      left_(rows) {}
+
+std::optional<Diagnostic> RowsReader::read(std::uint64_t rows, const RowSink& sink) {
+  const std::uint64_t page_rows = parts_.section.page_rows();
+  for (std::uint64_t number = 0; number < rows;) {
+    for (; part_.number < parts_.bytes.size() && row_ >= rows_of_part(); go_on(part_, parts_))
+      row_ -= rows_of_part();
+    if (part_.number == parts_.bytes.size())
+      return diagnose(ErrorCode::corrupted, name_, " in '", file_.path(),
+                      "' is shorter than its lengths say; use an older file");
+    const std::uint64_t page = row_ / page_rows,
+                        end = std::min((page + 1) * page_rows, rows_of_part());
+    if (const std::uint64_t before = row_ % page_rows; !has_begun_ && before > 0) {
+      row_ -= before;
+      if (auto wrong = pass_over(before)) return wrong;
+    }
+    has_begun_ = true;
+    const std::uint64_t now = std::min(end - row_, rows - number);
+    if (auto wrong = take(now, number, sink)) return wrong;
+    number += now;
+    left_ -= now;
+    if (left_ == 0)
+      if (auto wrong = pass_over(end - row_)) return wrong;
+    if (row_ == end)
+      if (auto wrong = compare(page)) return wrong;
+  }
+  return std::nullopt;
+}
+
+/// Rows that nobody wants.
+std::optional<Diagnostic> RowsReader::pass_over(std::uint64_t rows) {
+  std::uint64_t at = part_.bytes_at + row_ * parts_.section.row_bytes;
+  row_ += rows;
+  for (std::uint64_t left = rows * parts_.section.row_bytes; left > 0;) {
+    const auto now = staging_.first(std::min<std::uint64_t>(staging_.size(), left));
+    if (auto wrong = file_.read(at, now)) return wrong;
+    hash_.add(now);
+    at += now.size();
+    left -= now.size();
+  }
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> RowsReader::take(std::uint64_t rows, std::uint64_t number,
+                                           const RowSink& sink) {
+  const std::uint64_t row_bytes = parts_.section.row_bytes;
+  for (const std::uint64_t end = row_ + rows; row_ < end;) {
+    const std::uint64_t count = std::min(rows_at_once(sink.data, staging_, row_bytes), end - row_);
+    const auto size = static_cast<std::size_t>(count * row_bytes);
+    const auto now = sink.data != nullptr ? std::span(sink.data + number * row_bytes, size)
+                                          : staging_.first(size);
+    if (auto wrong = file_.read(part_.bytes_at + row_ * row_bytes, now)) return wrong;
+    hash_.add(now);
+    if (sink.data == nullptr) sink.unpack(number, now);
+    row_ += count;
+    number += count;
+  }
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> RowsReader::compare(std::uint64_t page) {
+  std::uint64_t written = 0;
+  if (auto wrong = file_.read(part_.hashes_at + page * sizeof(written),
+                              std::as_writable_bytes(std::span(&written, 1))))
+    return wrong;
+  if (written != hash_.value())
+    return diagnose(ErrorCode::corrupted, "page ", page, " of part ", part_.number, " of ", name_,
+                    " in '", file_.path(), "' is damaged: its checksum differs; use an older file");
+  hash_.reset();
+  return std::nullopt;
 }
 
 }  // namespace valet::file

@@ -130,10 +130,10 @@ class Redistribution : public layout::LayoutCall {
 
   void move_in_chunks(Report& report) {
     frame.memory->share(node_wish(sizes(**all)));
-    std::unique_ptr<layout::ArrayExchange> exchange;
+    std::unique_ptr<layout::ArrayExchange<>> exchange;
     mpi::agree(channel, detail::unless_out_of_memory(
                             [&] {
-                              exchange = std::make_unique<layout::ArrayExchange>(
+                              exchange = std::make_unique<layout::ArrayExchange<>>(
                                   channel, frame.ledger, sizes_beside_node(), *std::move(peers),
                                   copies(), frame.memory->node());
                               frame.memory->take_scratch(exchange->scratch_bytes());
