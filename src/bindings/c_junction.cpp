@@ -281,6 +281,23 @@ int Valet_Junction_get_ragged(Valet_Junction* junction, const Valet_Ragged_stora
                [&] { return junction::get_ragged(to_storage(storage), in_range(range, label)); });
 }
 
+int Valet_Junction_put_numbered_ragged(Valet_Junction* junction,
+                                       const Valet_Ragged_storage* storage, uint64_t count,
+                                       const Valet_Object_layout* layout, const char* label,
+                                       Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer, [&] {
+    return junction::put_ragged(to_storage(storage), count, by_layout(layout, label));
+  });
+}
+
+int Valet_Junction_get_numbered_ragged(Valet_Junction* junction,
+                                       const Valet_Ragged_storage* storage,
+                                       const Valet_Object_layout* layout, const char* label,
+                                       Valet_Junction_transfer** transfer) {
+  return begin(junction, transfer,
+               [&] { return junction::get_ragged(to_storage(storage), by_layout(layout, label)); });
+}
+
 int Valet_Junction_is_ready(Valet_Junction_transfer* transfer, int* ready) {
   return guarded([&] {
     const bool is_ready = transfer_of(transfer).is_ready();

@@ -261,7 +261,8 @@ class RaggedTransfer final : public Transfer {
     const Numbers numbers(link, mine(), theirs, count_);
     const bool puts = mine().direction == Direction::put;
     const std::size_t arenas = storage_.fields().size();
-    NumberedRagged blocks(link.communicator(), link, storage_);
+    Ledger ledger;
+    NumberedRagged blocks(link.communicator(), link, storage_, ledger);
     blocks.allocate(count_, puts ? std::nullopt : std::optional(numbers.due()), {});
     numbers.find(blocks.addresses);
     for (std::size_t a = 0; a < arenas; ++a) {

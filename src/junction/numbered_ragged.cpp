@@ -23,11 +23,12 @@ const char* const no_lengths = "no memory for the lengths of blocks; nothing has
 }  // namespace
 
 NumberedRagged::NumberedRagged(MPI_Comm communicator, const Transport& over,
-                               const RaggedStorage& storage)
+                               const RaggedStorage& storage, Ledger& ledger)
     : communicator_(communicator),
       over_(over),
       storage_(storage),
-      channel_(mpi::Channel::open_for_call(communicator)) {}
+      channel_(mpi::Channel::open_for_call(communicator)),
+      ledger_(ledger) {}
 
 void NumberedRagged::allocate(std::uint64_t sent, std::optional<std::uint64_t> due,
                               const std::optional<Diagnostic>& wrong) {
@@ -55,6 +56,7 @@ void NumberedRagged::pass_lengths(const std::optional<Diagnostic>& wrong, const 
     Plan plan = plan_to_slots(communicator_, got_.storage(), count_,
                               {addresses.data(), addresses.size()}, options);
     report_ = execute(plan, got_.storage());
+    bytes_planning_ = ledger_.current_bytes() + report_.peak_extra_bytes;
   }
   RaggedRoom required{due_, {}};
   std::optional<Diagnostic> failed;
@@ -79,19 +81,15 @@ void NumberedRagged::pass_lengths(const std::optional<Diagnostic>& wrong, const 
   frame_.emplace(channel_.again(), over_.options_as<Options>(), "JunctionOptions::progress");
 }
 
-std::byte* NumberedRagged::begin_of(std::size_t arena) const {
-  return static_cast<std::byte*>(arena < arenas() ? storage_.fields()[arena].data
-                                                  : storage_.columns()[arena - arenas()].data);
-}
-
-std::uint64_t NumberedRagged::alignment_of(std::size_t arena) const {
-  return arena < arenas() ? storage_.fields()[arena].alignment_bytes : 1;
+ragged::Arena NumberedRagged::arena_at(std::size_t arena) const {
+  if (arena < arenas()) return ragged::arena_of(storage_.fields()[arena]);
+  const Field& column = storage_.columns()[arena - arenas()];
+  return {.data = static_cast<std::byte*>(column.data), .row_bytes = column.element_bytes};
 }
 
 std::uint64_t NumberedRagged::length_of(LengthRows& rows, std::size_t block,
                                         std::size_t arena) const {
-  return arena < arenas() ? rows.length(block, arena)
-                          : storage_.columns()[arena - arenas()].element_bytes;
+  return arena < arenas() ? rows.length(block, arena) : arena_at(arena).row_bytes;
 }
 
 std::uint64_t NumberedRagged::bytes_of(std::size_t arena) {
@@ -101,12 +99,14 @@ std::uint64_t NumberedRagged::bytes_of(std::size_t arena) {
 }
 
 void NumberedRagged::pass(std::size_t arena, const Read& read) {
+  const ragged::Arena in_storage = arena_at(arena);
   leaving_->lay_out([&](std::size_t k) { return length_of(lengths, k, arena); },
-                    read ? 1 : alignment_of(arena));
-  arriving_->lay_out([&](std::size_t k) { return length_of(got_, k, arena); }, alignment_of(arena));
+                    read ? 1 : in_storage.alignment_bytes);
+  arriving_->lay_out([&](std::size_t k) { return length_of(got_, k, arena); },
+                     in_storage.alignment_bytes);
   for (std::size_t r = 0; r < next_.size(); ++r) next_[r] = arriving_->bytes_before(r);
   const std::uint64_t all = leaving_->end(), budget = over_.options.budget_bytes;
-  const std::uint64_t row = arena < arenas() ? 1 : length_of(lengths, 0, arena);
+  const std::uint64_t row = std::max<std::uint64_t>(in_storage.row_bytes, 1);
   const std::uint64_t most = read
                                  ? std::max<std::uint64_t>(std::min(budget / 4, all) / row, 1) * row
                                  : std::max<std::uint64_t>(all, 1);
@@ -128,7 +128,7 @@ void NumberedRagged::pass(std::size_t arena, const Read& read) {
   for (std::uint64_t round = 0, from = 0; round < rounds; ++round) {
     const std::uint64_t end = std::min(from + most, all);
     if (read && from < end) wrong = read({window.data(), static_cast<std::size_t>(end - from)});
-    exchange(read ? window.data() : begin_of(arena), from, end, begin_of(arena),
+    exchange(read ? window.data() : in_storage.data, from, end, in_storage.data,
              layout::exchange_sizes(rest, 1, chunk), wrong);
     from = end;
   }
@@ -172,12 +172,13 @@ std::uint64_t NumberedRagged::sum_of(LengthRows& rows, std::uint64_t blocks) {
   constexpr std::uint64_t seeds_per_block = 64;  // more than arenas
   std::uint64_t sum = 0;
   for (std::size_t a = 0; a < arenas() + storage_.columns().size(); ++a) {
-    const std::byte* data = begin_of(a);
+    const ragged::Arena arena = arena_at(a);
+    const std::byte* data = arena.data;
     for (std::size_t k = 0; k < blocks; ++k) {
       const std::uint64_t length = length_of(rows, k, a);
       sum += XXH3_64bits_withSeed(data, static_cast<std::size_t>(length),
                                   rows.origin(k) * seeds_per_block + a);
-      data += ragged::aligned(length, alignment_of(a));
+      data += ragged::aligned(length, arena.alignment_bytes);
     }
   }
   return sum;
@@ -197,14 +198,15 @@ Report NumberedRagged::finish() {
     begin_lengths(storage_.fields()[a]);
     for (std::size_t k = 0; k < due_; ++k) write_length(storage_.fields()[a], k, got_.length(k, a));
   }
+  report_.peak_extra_bytes =
+      std::max<std::uint64_t>(bytes_planning_, ledger_.peak_bytes() + frame_->ledger.peak_bytes());
+  // Rows of lengths, addresses and pieces.
   const auto ranks = static_cast<std::uint64_t>(channel_.size());
-  const std::uint64_t rows = 2 * (count_ + due_) * (arenas() + 1) * sizeof(std::uint64_t);
-  report_.peak_extra_bytes = std::max<std::uint64_t>(
-      report_.peak_extra_bytes + rows, ledger_.peak_bytes() + frame_->ledger.peak_bytes());
+  const std::uint64_t rows = (count_ + std::max(count_, due_)) * (arenas() + 1);
   report_.extra_bytes_bound =
       std::max(report_.extra_bytes_bound,
                detail::promised_bytes(over_.options.budget_bytes, ranks, ranks, false)) +
-      rows + 40 * (count_ + due_);
+      rows * sizeof(std::uint64_t) + 36 * count_ + 20 * due_;
   report_.block_bytes = 0;
   return report_;
 }

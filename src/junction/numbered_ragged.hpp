@@ -57,13 +57,13 @@ class NumberedRagged {
 
   /// @param communicator  The ranks of both sides; must outlive this, as the others must.
   /// @param storage       What this rank sends, unless that is read, or where it gets blocks.
-  NumberedRagged(MPI_Comm communicator, const Transport& over, const RaggedStorage& storage);
+  NumberedRagged(MPI_Comm communicator, const Transport& over, const RaggedStorage& storage,
+                 Ledger& ledger);
 
   /// Takes room for the lengths of what this rank sends and gets. Collective.
   /// @param due    Nothing on a rank that only sends. @param wrong  What it has found wrong before.
   void allocate(std::uint64_t sent, std::optional<std::uint64_t> due,
                 const std::optional<Diagnostic>& wrong);
-  [[nodiscard]] Ledger& ledger() { return ledger_; }
   // To be filled in, of what this rank sends.
   Array<Address> addresses;
   LengthRows lengths;
@@ -85,13 +85,13 @@ class NumberedRagged {
 
  private:
   [[nodiscard]] std::size_t arenas() const { return storage_.fields().size(); }
-  /// Where an arena or a column begins, to what its blocks are aligned, and the bytes of each.
-  [[nodiscard]] std::byte* begin_of(std::size_t arena) const;
-  [[nodiscard]] std::uint64_t alignment_of(std::size_t arena) const;
+  /// That of a column has rows of one size.
+  [[nodiscard]] ragged::Arena arena_at(std::size_t arena) const;
   [[nodiscard]] std::uint64_t length_of(LengthRows& rows, std::size_t block,
                                         std::size_t arena) const;
   [[nodiscard]] std::uint64_t sum_of(LengthRows& rows, std::uint64_t blocks);
   /// The bytes from `from` to `end` of what this rank sends of an arena. Collective.
+  /// @param memory  That which stands at `from`, and what follows.
   void exchange(const std::byte* memory, std::uint64_t from, std::uint64_t end, std::byte* room,
                 const layout::ExchangeSizes& sizes, const std::optional<Diagnostic>& wrong);
 
@@ -99,7 +99,7 @@ class NumberedRagged {
   const Transport& over_;
   const RaggedStorage& storage_;
   mpi::Channel channel_;
-  Ledger ledger_;
+  Ledger& ledger_;
   std::uint64_t count_ = 0, due_ = 0;
   bool gets_ = false;
   LengthRows got_;
@@ -107,6 +107,7 @@ class NumberedRagged {
   Array<std::uint64_t> to_, from_, next_;  ///< bytes for and from each rank; where they go on
   std::optional<call::Frame> frame_;
   Report report_;
+  std::uint64_t bytes_planning_ = 0;  ///< in use while lengths travelled
 };
 
 }  // namespace valet::junction

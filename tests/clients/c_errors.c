@@ -382,6 +382,8 @@ static void check_null_junctions(void) {
       {"get_blocks_into", Valet_Junction_get_blocks_into(NULL, NULL, NULL, NULL, NULL)},
       {"put_numbered", Valet_Junction_put_numbered(NULL, storage, 0, NULL, NULL, NULL)},
       {"get_numbered", Valet_Junction_get_numbered(NULL, storage, NULL, NULL, NULL)},
+      {"put_numbered_ragged", Valet_Junction_put_numbered_ragged(NULL, NULL, 0, NULL, NULL, NULL)},
+      {"get_numbered_ragged", Valet_Junction_get_numbered_ragged(NULL, NULL, NULL, NULL, NULL)},
       {"put_ragged", Valet_Junction_put_ragged(NULL, NULL, 0, ranks, NULL, NULL)},
       {"get_ragged", Valet_Junction_get_ragged(NULL, NULL, NULL, NULL, NULL)},
       {"ranks", Valet_Junction_ranks(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1},

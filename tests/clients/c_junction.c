@@ -146,24 +146,39 @@ static void check_blocks(int puts, int grows) {
 /* Rounded to the nearest, as the layout has it. */
 static int begin_of(int to) { return (2 * objects * to + own_ranks) / (2 * own_ranks); }
 
-/* From one piece for each rank to one after the other. */
-static void check_numbered(int puts) {
+/* From one piece for each rank to one after the other: of one size, then as lists of one number or
+ * none. */
+static void check_numbered(int puts, int are_lists) {
   const Valet_Object_layout pieces = {.block_size = 0}, in_turn = {.block_size = 1};
-  int values[objects];
-  Valet_Storage* storage = Valet_Storage_create();
-  Valet_Storage_add_field(storage, values, objects, sizeof(int), sizeof(int), "number");
+  int values[objects], wrong = 0, next = 0;
+  uint64_t lengths[objects] = {0};
   const int begin = begin_of(own_rank), piece = begin_of(own_rank + 1) - begin;
   const int count = puts ? piece : (objects - own_rank + own_ranks - 1) / own_ranks;
-  for (int k = 0; k < objects; ++k) values[k] = puts ? begin + k : -1;
-  require(
-      (puts
-           ? Valet_Junction_put_numbered(junction, storage, (uint64_t)count, &pieces, NULL, NULL)
-           : Valet_Junction_get_numbered(junction, storage, &in_turn, NULL, NULL)) == VALET_SUCCESS,
-      "numbered blocks");
-  int wrong = 0;
-  for (int k = 0; k < count; ++k)
-    wrong += values[k] != (puts ? begin + k : own_rank + k * own_ranks);
+  for (int k = 0; k < objects; ++k) values[k] = -1;
+  for (int k = 0; puts && k < count; ++k) {
+    lengths[k] = are_lists && (begin + k) % 3 == 0 ? 0 : sizeof(int);
+    if (lengths[k] > 0) values[next++] = begin + k;
+  }
+  Valet_Storage* const storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, values, objects, sizeof(int), sizeof(int), "number");
+  Valet_Ragged_storage* const lists = Valet_Ragged_storage_create();
+  Valet_Ragged_storage_add_field(lists, values, sizeof values, lengths, objects, sizeof(int), "l");
+  const uint64_t all = (uint64_t)count;
+  const int code =
+      !are_lists ? (puts ? Valet_Junction_put_numbered(junction, storage, all, &pieces, NULL, NULL)
+                         : Valet_Junction_get_numbered(junction, storage, &in_turn, NULL, NULL))
+      : puts     ? Valet_Junction_put_numbered_ragged(junction, lists, all, &pieces, "l", NULL)
+                 : Valet_Junction_get_numbered_ragged(junction, lists, &in_turn, "l", NULL);
+  require(code == VALET_SUCCESS, "numbered blocks");
+  next = 0;
+  for (int k = 0; k < count; ++k) {
+    const int number = puts ? begin + k : own_rank + k * own_ranks;
+    const int is_there = !are_lists || number % 3 != 0;
+    if (are_lists) wrong += lengths[k] != (is_there ? sizeof(int) : 0);
+    if (is_there) wrong += values[next++] != number;
+  }
   require(wrong == 0, "numbers");
+  Valet_Ragged_storage_free(lists);
   Valet_Storage_free(storage);
 }
 
@@ -258,6 +273,9 @@ static void check_errors(int odd) {
           ? Valet_Junction_put_numbered(junction, storage, 3, is_odd ? NULL : &pieces, NULL, NULL)
           : Valet_Junction_get_numbered(junction, storage, is_odd ? NULL : &pieces, NULL, NULL),
       VALET_INVALID_ARGUMENT, "the layout is a null pointer", "give a Valet_Object_layout");
+  expect(is_first ? Valet_Junction_put_numbered_ragged(junction, NULL, 3, &pieces, NULL, NULL)
+                  : Valet_Junction_get_numbered_ragged(junction, NULL, &pieces, NULL, NULL),
+         VALET_INVALID_ARGUMENT, "the storage is a null pointer", "rank");
   expect(is_first ? Valet_Junction_put_ragged(junction, NULL, 3, ranks, NULL, NULL)
                   : Valet_Junction_get_ragged(junction, NULL, NULL, NULL, NULL),
          VALET_INVALID_ARGUMENT, "the storage is a null pointer", "rank");
@@ -305,7 +323,8 @@ static void check_sides(int count) {
     check_array(puts, 0, 2000);
     check_blocks(puts, 0);
     check_blocks(puts, 1);
-    check_numbered(puts);
+    check_numbered(puts, 0);
+    check_numbered(puts, 1);
     check_ragged(puts);
     check_errors(0);
     check_errors(size - 1);

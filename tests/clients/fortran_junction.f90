@@ -218,7 +218,7 @@ contains
     end if
   end subroutine
 
-  ! A list of r + 1 values from rank r to rank 0.
+  ! A list of r + 1 values from rank r, first dealt by their numbers, then to rank 0.
   subroutine check_ragged(puts)
     logical, intent(in) :: puts
     real(c_double), target :: list(64)
@@ -232,6 +232,19 @@ contains
     lists = Valet_Ragged_storage_create()
     call require(Valet_Ragged_storage_add_field(lists, c_loc(list), 512_c_int64_t, &
       c_loc(lengths), 16_c_int64_t, 8_c_size_t, 'list') == VALET_SUCCESS, 'an arena')
+    if (puts) then
+      call require(Valet_Junction_put_numbered_ragged(junction, lists, 1_c_int64_t, &
+        Valet_Object_layout(block_size=1), 'dealt') == VALET_SUCCESS, 'a numbered list')
+    else
+      call require(Valet_Junction_get_numbered_ragged(junction, lists, &
+        Valet_Object_layout(block_size=1), 'dealt') == VALET_SUCCESS, 'numbered lists')
+      k = 0
+      do from = own_rank, other_ranks - 1, own_ranks
+        call require(lengths(from/own_ranks + 1) == 8*(from + 1) .and. &
+          all(list(k + 1:k + from + 1) == from), 'a list by its number')
+        k = k + from + 1
+      end do
+    end if
     if (puts) then
       call require(Valet_Junction_put_ragged(junction, lists, 1_c_int64_t, c_loc(owners)) == &
         VALET_SUCCESS, 'a list')

@@ -38,6 +38,7 @@ void simulated(Valet_Junction* analysis, int64_t n, double* part, size_t bytes,
   /* The same in an order that both know, and blocks of different sizes. */
   const Valet_Object_layout equal_shares = {.block_size = 0};
   Valet_Junction_put_numbered(analysis, particles, count, &equal_shares, NULL, NULL);
+  Valet_Junction_put_numbered_ragged(analysis, lists, count, &equal_shares, NULL, NULL);
   Valet_Junction_put_ragged(analysis, lists, count, owners, NULL, NULL);
   Valet_Junction_close(analysis);
 }
@@ -73,6 +74,7 @@ uint64_t analysed(MPI_Comm comm, int64_t n, double* part, size_t bytes,
 
   const Valet_Object_layout dealt = {.block_size = 1};
   Valet_Junction_get_numbered(simulation, particles, &dealt, NULL, NULL);
+  Valet_Junction_get_numbered_ragged(simulation, lists, &dealt, NULL, NULL);
 
   Valet_Report report = Valet_Report_default();
   Valet_Junction_transfer* transfer = NULL;

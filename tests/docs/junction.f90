@@ -56,6 +56,7 @@ subroutine simulate(analysis, n, part, bytes, particles, count, owners, lists) &
   ! The same in an order that both know, and blocks of different sizes.
   equal_shares = Valet_Object_layout(block_size=0)
   code = Valet_Junction_put_numbered(analysis, particles, count, equal_shares)
+  code = Valet_Junction_put_numbered_ragged(analysis, lists, count, equal_shares)
   code = Valet_Junction_put_ragged(analysis, lists, count, c_loc(owners))
   code = Valet_Junction_close(analysis)
 end subroutine
@@ -99,6 +100,7 @@ subroutine analyse(comm, n, part, bytes, particles, room_for, room, lists, count
 
   dealt = Valet_Object_layout(block_size=1)
   code = Valet_Junction_get_numbered(simulation, particles, dealt)
+  code = Valet_Junction_get_numbered_ragged(simulation, lists, dealt)
 
   report = Valet_Report_default()
   code = Valet_Junction_get_ragged(simulation, lists, transfer=transfer)

@@ -216,6 +216,54 @@ TEST_F(FileErrors, CallsThatAreNotWhatTheFileIs) {
                ErrorCode::budget_too_small, {"the budget of 3 bytes", "at least"});
 }
 
+/// Lists that are numbered one by one in turn: what a rank gets was put by others, too.
+TEST_F(FileErrors, NumberedListsThatAreNotWhatTheFileHas) {
+  std::vector<std::uint64_t> lengths(blocks, sizeof(int));
+  const auto of = [&](std::vector<int>& values) {
+    return RaggedStorage({ragged_field(std::span(values), std::span(lengths))});
+  };
+  const auto in_turn = ObjectLayout::cyclic(1);
+  {
+    Junction file = Junction::create(MPI_COMM_WORLD, where_.path());
+    if (size() > 1)
+      expect_error(outcome_of([&] { file.put(of(ids_), is_odd() ? 0 : blocks, in_turn).wait(); }),
+                   ErrorCode::invalid_argument, {"in its layout"});
+    file.put(of(ids_), blocks, in_turn, "l").wait();
+    file.close();
+  }
+  std::vector<int> room(blocks), few(is_odd() ? 1 : blocks);
+  const auto all = static_cast<std::uint64_t>(size()) * blocks;
+  const auto tiles =
+      ObjectLayout::tiles(BlockCyclic({static_cast<std::int64_t>(all) + 1}, {1}, {1}));
+  expect_refused(ErrorCode::invalid_argument, {"array of", "the layout that is got"},
+                 [&](Junction& file) { file.get(of(room), tiles, "l").wait(); });
+  expect_refused(ErrorCode::infeasible, {odd_name(), "and 4 bytes; it gets 40 blocks with 160"},
+                 [&](Junction& file) { file.get(of(few), ObjectLayout::balanced(), "l").wait(); });
+  std::vector<std::uint64_t> wide(blocks);
+  expect_refused(ErrorCode::invalid_argument, {"values of 8 bytes", "type that was put"},
+                 [&](Junction& file) {
+                   file.get(RaggedStorage({ragged_field(std::span(wide), std::span(lengths))}),
+                            ObjectLayout::balanced(), "l")
+                       .wait();
+                 });
+  expect_refused(ErrorCode::success, {}, [&](Junction& file) {
+    file.get(of(room), in_turn, "l").wait();
+    EXPECT_EQ(room, ids_);
+  });
+  // The first section has ends, 8 bytes each, and its tables; the second one the numbers.
+  const std::size_t ends = 64, tables = ends + 8 * all;
+  const std::size_t numbers = (tables + 16 * static_cast<std::size_t>(size()) + 63) / 64 * 64;
+  for (const std::size_t at : {ends + 3, numbers + 4 * all - 1}) {
+    put_bytes(at, "x");
+    expect_refused(ErrorCode::corrupted, {"page 0", "'l'"}, [&](Junction& file) {
+      file.get(of(room), ObjectLayout::balanced(), "l").wait();
+    });
+    expect_refused(ErrorCode::corrupted, {"page 0", "'l'"},
+                   [&](Junction& file) { file.get(of(room), "l").wait(); });
+    put_bytes(at, std::string(1, '\0'));
+  }
+}
+
 TEST_F(FileErrors, WhatIsPutWrongly) {
   Junction file = Junction::create(MPI_COMM_WORLD, where_.path());
   const auto refused = [&](ErrorCode code, const std::vector<std::string>& words,

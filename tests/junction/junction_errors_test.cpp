@@ -3,6 +3,7 @@
 // What two sides contradict each other in, or one says wrongly, is one error on all ranks of both,
 // and the junction goes on.
 
+#include "spoilt_sends.hpp"
 #include "two_sides.hpp"
 #include <valet/junction.hpp>
 
@@ -191,6 +192,96 @@ TEST_F(JunctionErrors, TooFewSlotsForALayout) {
       [&] {
         return junction_->get({field(std::span(blocks_).first(0))}, ObjectLayout::balanced());
       });
+}
+/// Two lists of 4 bytes, put by numbers on the first side, of one rank.
+class NumberedListErrors : public JunctionErrors {
+ protected:
+  [[nodiscard]] RaggedStorage lists(std::size_t bytes = 4000) {
+    return RaggedStorage({ragged_field(std::span(values_).first(bytes / 4), std::span(lengths_))});
+  }
+  JunctionTransfer put_lists(const ObjectLayout& layout = ObjectLayout::balanced()) {
+    return junction_->put(lists(), 2, layout, "lists");
+  }
+  JunctionTransfer get_lists(const RaggedStorage& storage) {
+    return junction_->get(storage, ObjectLayout::cyclic(2), "lists");  // all to the first rank
+  }
+
+  std::vector<std::uint64_t> lengths_ = std::vector<std::uint64_t>(8, 4), ends_ = lengths_;
+};
+
+TEST_F(NumberedListErrors, NumberedOnOneSideOnly) {
+  expect(
+      ErrorCode::invalid_argument,
+      {"puts numbered blocks of different sizes, the other gets blocks of different sizes"},
+      [&] { return put_lists(); }, [&] { return junction_->get(lists(), "lists"); });
+}
+TEST_F(NumberedListErrors, LengthsThatCannotBe) {
+  if (sides_->is_first) lengths_[1] = 4000;
+  expect(
+      ErrorCode::invalid_argument, {"rank 0", "block 1 of 4000 bytes", "nothing has moved"},
+      [&] { return put_lists(); }, [&] { return get_lists(lists()); });
+  if (sides_->is_first) lengths_[1] = 3;
+  expect(
+      ErrorCode::invalid_argument, {"block 1 of 3 bytes", "no multiple of the 4 bytes"},
+      [&] { return put_lists(); }, [&] { return get_lists(lists()); });
+}
+TEST_F(NumberedListErrors, ListsThatAreNotAllOfTheLayout) {
+  const auto tiles = ObjectLayout::tiles(BlockCyclic({3}, {1}, {1}));  // one is missing
+  expect(
+      ErrorCode::invalid_argument, {"array of 3", "2 on all ranks"},
+      [&] { return put_lists(tiles); }, [&] { return get_lists(lists()); });
+  if (size() < 3) return;
+  // The other way round, from several ranks: one has a list twice, and one misses it.
+  expect(
+      ErrorCode::invalid_argument, {"in its layout", "give those"},
+      [&] { return junction_->get(lists(), ObjectLayout::balanced(), "lists"); },
+      [&] {
+        return junction_->put(lists(),
+                              sides_->own_rank == 0   ? 2
+                              : sides_->own_rank == 1 ? 0
+                                                      : 1,
+                              ObjectLayout::balanced(), "lists");
+      });
+}
+TEST_F(NumberedListErrors, TooLittleRoomUntilThereIsMore) {
+  lengths_.assign(8, sides_->is_first ? 4 : 77);
+  const auto get = [&] { return get_lists(lists(4)); };
+  if (!sides_->is_first) values_[0] = 3;
+  expect(
+      ErrorCode::infeasible, {"4 bytes; it gets 2 blocks with 8 bytes", "grow"},
+      [&] { return put_lists(); }, get);
+  EXPECT_TRUE(sides_->is_first || (values_[0] == 3 && lengths_[0] == 77)) << "nothing has moved";
+  if (sides_->is_first) values_[1] = 5;
+  expect(
+      ErrorCode::success, {}, [&] { return put_lists(); }, [&] { return get_lists(lists()); });
+  EXPECT_TRUE(sides_->own_rank > 0 || (values_[1] == 5 && lengths_[1] == 4));
+}
+TEST_F(NumberedListErrors, OtherArenasAndTypes) {
+  std::vector<double> wide(10);
+  const auto arena = ragged_field(std::span(wide), std::span(lengths_));
+  expect(
+      ErrorCode::invalid_argument, {"the number of arenas of a storage", "differs"},
+      [&] { return put_lists(); },
+      [&] {
+        return get_lists(
+            RaggedStorage({arena, ragged_field(std::span(values_), std::span(ends_))}));
+      });
+  expect(
+      ErrorCode::invalid_argument, {"values of 8 bytes", "'lists' are not", "type that was put"},
+      [&] { return put_lists(); }, [&] { return get_lists(RaggedStorage({arena})); });
+}
+TEST_F(NumberedListErrors, ListsThatArriveOtherwise) {
+  const JunctionOptions options{.verify = true, .share_memory = false};
+  Junction watched = Junction::connect(sides_->between(), "spoilt", options);
+  lengths_[0] = 2000;
+  spoil_next(1000);
+  expect_error(outcome_of([&] {
+                 (sides_->is_first ? watched.put(lists(), 2, ObjectLayout::balanced())
+                                   : watched.get(lists(), ObjectLayout::cyclic(2)))
+                     .wait();
+               }),
+               ErrorCode::corrupted, {"not what they were"});
+  spoil = nullptr;
 }
 TEST_F(JunctionErrors, ATooSmallBudget) {
   JunctionOptions options{.budget_bytes = 8};

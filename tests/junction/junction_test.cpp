@@ -256,7 +256,7 @@ TEST(Junction, BringsNumberedBlocksOfDifferentSizesIntoTheOtherLayout) {
     EXPECT_EQ(report.verified, options.verify);
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
     EXPECT_LE(report.extra_bytes_bound,
-              promised(report, options) + 320 * static_cast<unsigned>(size()) + 144 * own.size());
+              promised(report, options) + 320 * static_cast<unsigned>(size()) + 104 * own.size());
     if (::testing::Test::HasFailure()) return;
   }
 }

@@ -40,6 +40,7 @@ module valet_junction
     Valet_Junction_put_array, Valet_Junction_get_array, Valet_Junction_put_blocks, &
     Valet_Junction_get_blocks, Valet_Junction_get_blocks_into, Valet_Junction_put_numbered, &
     Valet_Junction_get_numbered, Valet_Junction_put_ragged, Valet_Junction_get_ragged, &
+    Valet_Junction_put_numbered_ragged, Valet_Junction_get_numbered_ragged, &
     Valet_Junction_is_ready, Valet_Junction_wait, Valet_Junction_close
 
   interface
@@ -290,6 +291,29 @@ contains
     type(c_ptr), intent(inout), optional :: transfer
     procedure(getter), bind(C, name="Valet_Junction_get_ragged") :: get_ragged
     Valet_Junction_get_ragged = get_ragged(junction, storage, in_c(label), range, transfer)
+  end function
+
+  integer(c_int) function Valet_Junction_put_numbered_ragged(junction, storage, count, layout, &
+      label, transfer)
+    type(c_ptr), intent(in) :: junction, storage
+    integer(c_int64_t), intent(in) :: count
+    type(Valet_Object_layout) :: layout
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(numbered_putter), bind(C, name="Valet_Junction_put_numbered_ragged") :: put_numbered
+    Valet_Junction_put_numbered_ragged = put_numbered(junction, storage, count, layout, &
+      in_c(label), transfer)
+  end function
+
+  integer(c_int) function Valet_Junction_get_numbered_ragged(junction, storage, layout, label, &
+      transfer)
+    type(c_ptr), intent(in) :: junction, storage
+    type(Valet_Object_layout) :: layout
+    character(*), intent(in), optional :: label
+    type(c_ptr), intent(inout), optional :: transfer
+    procedure(numbered_getter), bind(C, name="Valet_Junction_get_numbered_ragged") :: get_numbered
+    Valet_Junction_get_numbered_ragged = get_numbered(junction, storage, layout, in_c(label), &
+      transfer)
   end function
 
   !> A label that ends as in C; an empty one is none.

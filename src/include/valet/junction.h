@@ -220,6 +220,24 @@ VALET_EXPORT int Valet_Junction_get_ragged(Valet_Junction* junction,
                                            const Valet_Block_range* range,
                                            Valet_Junction_transfer** transfer);
 
+/** Puts blocks of different sizes that a layout numbers; they stay: valet::Junction::put().
+ * @param junction, layout, label, transfer  As for Valet_Junction_put_numbered().
+ * @param storage   The blocks. [local]
+ * @param count     How many: those of the layout. [local]
+ * @return As Valet_Junction_put_array(). */
+VALET_EXPORT int Valet_Junction_put_numbered_ragged(
+    Valet_Junction* junction, const Valet_Ragged_storage* storage, uint64_t count,
+    const Valet_Object_layout* layout, const char* label, Valet_Junction_transfer** transfer);
+/** Gets numbered blocks of different sizes into a layout: valet::Junction::get().
+ * @param junction, layout, label, transfer  As for Valet_Junction_get_numbered().
+ * @param storage   Room for those of the layout. [local]
+ * @return As Valet_Junction_get_ragged(). */
+VALET_EXPORT int Valet_Junction_get_numbered_ragged(Valet_Junction* junction,
+                                                    const Valet_Ragged_storage* storage,
+                                                    const Valet_Object_layout* layout,
+                                                    const char* label,
+                                                    Valet_Junction_transfer** transfer);
+
 /** Whether all ranks of both sides have come: valet::JunctionTransfer::is_ready(). Local.
  * @param transfer  Something that is put or got.
  * @param ready     NULL, or receives 1 when Valet_Junction_wait() takes as long as the data.

@@ -129,7 +129,7 @@ class VALET_EXPORT JunctionTransfer {
 ///
 /// Memory on each rank: budget + 64 KiB + 256*neighbours + 64*(M+N) bytes, and for the descriptions
 /// 16 KiB and 32 bytes for each rank or cell that a layout lists and each of its cuts; for blocks
-/// what their plan takes, and for numbered blocks of different sizes 80 bytes for each and 32 for
+/// what their plan takes, and for numbered blocks of different sizes 72 bytes for each and 16 for
 /// each of its arenas.
 class VALET_EXPORT Junction {
  public:

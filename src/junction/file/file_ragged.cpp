@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
+#include "base/promise.hpp"
 #include "junction/file/file_transfers.hpp"
 #include "junction/numbered_ragged.hpp"
 #include "junction/ragged_room.hpp"
@@ -106,13 +107,8 @@ class RaggedLoad {
     auto wrong = choose_share(end_, what_, record_.rows(), range, share_);
     if (!wrong) wrong = check_fields();
     if (!wrong) wrong = ragged::check_ragged(storage_, 0);
-    std::uint64_t staging = 0;
-    if (!wrong) wrong = staging_bytes(end_, largest_row(), staging, share_.to ? 4 : 1);
-    if (!wrong)
-      wrong = detail::unless_out_of_memory(
-          [&] { staging_ = Array<std::byte>(ledger_, static_cast<std::size_t>(staging)); },
-          no_buffers);
-    mpi::agree(channel(), wrong);
+    if (!wrong) wrong = staging_bytes(end_, largest_row(), staging_bytes_, share_.to ? 4 : 1);
+    take_staging(wrong);
     // As many ends as blocks for every arena.
     ends_of_parts_ = end_.reader().parts_of(record_.sections.front(), ledger_);
     return share_.to ? pass_on() : take_all();
@@ -135,6 +131,14 @@ class RaggedLoad {
     return record_.sections[2 * fields() + column];
   }
 
+  /// Collective.
+  void take_staging(std::optional<Diagnostic> wrong) {
+    if (!wrong)
+      wrong = detail::unless_out_of_memory(
+          [&] { staging_ = Array<std::byte>(ledger_, static_cast<std::size_t>(staging_bytes_)); },
+          no_buffers);
+    mpi::agree(channel(), wrong);
+  }
   std::optional<Diagnostic> check_fields() const {
     if (fields() != record_.fields.size() || 2 * fields() + columns() != record_.sections.size())
       return diagnose(ErrorCode::field_mismatch, "it has ", fields(), " arenas and ", columns(),
@@ -175,7 +179,7 @@ class RaggedLoad {
   }
   /// Every rank reads as many as it will have, and sends them on.
   Report pass_on() {
-    NumberedRagged blocks(end_.communicator(), end_, storage_);
+    NumberedRagged blocks(end_.communicator(), end_, storage_, ledger_);
     blocks.allocate(share_.count, share_.count, {});
     find_destinations(blocks.addresses, end_, record_, share_);
     std::vector<std::uint64_t> first(fields() + columns(), share_.first);
@@ -185,7 +189,9 @@ class RaggedLoad {
         if (!wrong_ && length > bytes_of(f).bytes) wrong_ = RoomCount::unsound(name_);
       });
     }
+    staging_ = {};  // while these use the budget
     blocks.pass_lengths(wrong_, name_);
+    take_staging({});
     for (std::size_t a = 0; a < first.size(); ++a) {
       const file::Section& section = a < fields() ? bytes_of(a) : rows_of(a - fields());
       const Array<std::uint64_t> parts = end_.reader().parts_of(section, ledger_);
@@ -198,6 +204,7 @@ class RaggedLoad {
     }
     Report report = blocks.finish();
     report.method = "file";
+    report.extra_bytes_bound += detail::promised_of_rank * record_.sections.front().parts;
     return report;
   }
 
@@ -266,6 +273,7 @@ class RaggedLoad {
   std::string name_;
   Ledger ledger_;
   Share share_;
+  std::uint64_t staging_bytes_ = 0;
   Array<std::byte> staging_;
   Array<std::uint64_t> ends_of_parts_;
   std::size_t part_ = 0;  ///< of the first block
