@@ -56,9 +56,7 @@ static_assert(std::is_trivially_copyable_v<Head> && sizeof(Head) == 64);
 /// At `offset` the rows; from `table` on the bytes of every part, then the hash of every page of
 /// every part: whole rows, `page_rows` of them, fewer at the end of a part.
 struct Section {
-  static constexpr std::uint64_t alignment = 64;  ///< where sections begin
-  /// Where those of a page or more begin: pages of the system are copied 1.1 times as fast.
-  static constexpr std::uint64_t page_alignment = 4096;
+  static constexpr std::uint64_t alignment = 64;        ///< where sections begin
   static constexpr std::uint64_t page_bytes = 1 << 20;  ///< or a row, where that is larger
 
   std::uint64_t row_bytes = 1;

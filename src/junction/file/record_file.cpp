@@ -48,10 +48,10 @@ void Writer::append(Record record, std::span<const SectionContent> contents,
   std::optional<Diagnostic> wrong;
   for (const SectionContent& content : contents) {
     const std::span<const std::uint64_t> bytes(content.parts.data(), content.parts.size());
-    Section section{.row_bytes = content.row_bytes, .parts = bytes.size()};
+    Section section{.row_bytes = content.row_bytes,
+                    .offset = aligned(end_, Section::alignment),
+                    .parts = bytes.size()};
     section.bytes = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-    section.offset = aligned(
-        end_, section.bytes < Section::page_bytes ? Section::alignment : Section::page_alignment);
     section.table = aligned(section.offset + section.bytes, word);
     section.parts_hash = hash_of(std::as_bytes(bytes));
     end_ = section.table + bytes.size_bytes();

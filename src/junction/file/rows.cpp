@@ -7,17 +7,6 @@
 #include <utility>
 
 namespace valet::file {
-
-void add_with_avx2(XXH3_state_t& state, const void* bytes, std::size_t count);
-
-void PageHash::add(std::span<const std::byte> bytes) {
-#ifdef VALET_HASHES_WITH_AVX2
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
-  if (has_avx2) return add_with_avx2(state_, bytes.data(), bytes.size());
-#endif
-  XXH3_64bits_update(&state_, bytes.data(), bytes.size());
-}
-
 namespace {
 
 PartPlace first_part(const Parts& parts) {

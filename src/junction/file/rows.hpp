@@ -40,7 +40,9 @@ class PageHash {
  public:
   PageHash() { reset(); }
   void reset() { XXH3_64bits_reset(&state_); }
-  void add(std::span<const std::byte> bytes);
+  void add(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(&state_, bytes.data(), bytes.size());
+  }
   [[nodiscard]] std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
 
  private:
