@@ -6,7 +6,6 @@
 #include <valet/log.hpp>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <new>
 #include <numeric>
@@ -15,7 +14,6 @@
 #if defined(__linux__)
 #include <linux/futex.h>
 
-#include <cerrno>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -41,29 +39,6 @@ constexpr std::size_t most_slots_at_once = 1024;
 constexpr std::uint64_t taken_mark = ~std::uint64_t{0};
 
 using Words = std::span<std::uint64_t>;
-
-/// Sends so many words along those flows of `to` that is_to(number) means, which provide(number,
-/// first, words) fills in, and receives them along those of `from`: take(number, words).
-template <std::size_t words, class To, class IsTo, class Provide, class From, class IsFrom,
-          class Take>
-void exchange_words(const plan::State& state, const To& to, IsTo&& is_to, Provide&& provide,
-                    const From& from, IsFrom&& is_from, Take&& take) {
-  const auto count = [](const auto& flows, const auto& is_meant) {
-    return [&](const auto& flow) {
-      return std::uint64_t{is_meant(static_cast<std::size_t>(&flow - flows.data())) ? words : 0};
-    };
-  };
-  const auto give = [&](const auto& flow, std::uint64_t first, Words part) {
-    provide(static_cast<std::size_t>(&flow - to.data()), first, part);
-  };
-  const auto get = [&](const auto& flow, std::uint64_t, Words part) {
-    take(static_cast<std::size_t>(&flow - from.data()), part);
-  };
-  mpi::NeighbourWords(state.channel, state.ledger, mpi::tag_node, words,
-                      mpi::PeerWords{std::span(to), mpi::no_peer, count(to, is_to), give},
-                      mpi::PeerWords{std::span(from), mpi::no_peer, count(from, is_from), get})
-      .run();
-}
 
 template <class Visit>
 void for_each_run(SlotList slots, Visit&& visit) {
@@ -256,9 +231,12 @@ void Pulls::exchange_offers(bool again) {
   const plan::Flows& flows = state_.flows;
   const std::uint64_t machine = shared_rows_.empty() ? 0 : boot_identity();
   const storage::SharedMemoryHandle own = control_.handle();
-  exchange_words<std::tuple_size_v<Offer>>(
-      state_, flows.outgoing, [&](std::size_t f) { return !again || is_asked(f); },
-      [&](std::size_t f, std::uint64_t first, Words words) {
+  mpi::exchange_words(
+      state_.channel, state_.ledger, mpi::tag_node, std::tuple_size_v<Offer>,
+      std::span(flows.outgoing), std::span(flows.incoming),
+      [&](const auto& flow) { return !again || asks(flow); },
+      [&](const plan::Outgoing& flow, Words words) {
+        const std::size_t f = number_of(flow);
         Offer offer{};
         if (own.bytes > 0 && departures_[f].is_worth &&
             (!again || pass_descriptors(departures_[f].address)))
@@ -269,14 +247,13 @@ void Pulls::exchange_offers(bool again) {
                    own.key,
                    f,
                    departures_[f].first_run};
-        std::ranges::copy(std::span(offer).subspan(first, words.size()), words.begin());
+        std::ranges::copy(offer, words.begin());
       },
-      flows.incoming, [&](std::size_t f) { return !again || asks(f); },
-      [&](std::size_t f, Words words) {
+      [&](const plan::Incoming& flow, Words words) {
         if (machine == 0 || words[0] != machine) return;
         Offer offer{};
         std::ranges::copy(words, offer.begin());
-        accept(sources_[f], offer);
+        accept(sources_[number_of(flow)], offer);
       });
 }
 
@@ -297,17 +274,19 @@ void Pulls::accept(Source& source, const Offer& offer) {
 
 /// Tells each rank whether this one takes its blocks, or where to send descriptors.
 void Pulls::exchange_answers(bool again) {
-  exchange_words<1>(
-      state_, state_.flows.incoming, [&](std::size_t f) { return !again || asks(f); },
-      [&](std::size_t f, std::uint64_t, Words words) {
-        words[0] = takes(f) ? taken_mark : asks(f) && !again ? sources_[f].box.address() : 0;
+  mpi::exchange_words(
+      state_.channel, state_.ledger, mpi::tag_node, 1, std::span(state_.flows.incoming),
+      std::span(state_.flows.outgoing), [&](const auto& flow) { return !again || asks(flow); },
+      [&](const plan::Incoming& flow, Words words) {
+        const std::size_t f = number_of(flow);
+        words[0] = takes(f) ? taken_mark : asks(flow) && !again ? sources_[f].box.address() : 0;
       },
-      state_.flows.outgoing, [&](std::size_t f) { return !again || is_asked(f); },
-      [&](std::size_t f, Words words) {
+      [&](const plan::Outgoing& flow, Words words) {
         if (words[0] == 0) return;
-        departures_[f].is_taken = words[0] == taken_mark;
-        departures_[f].address = departures_[f].is_taken ? 0 : words[0];
-        if (departures_[f].is_taken) blocks_offered_ += state_.flows.outgoing[f].count;
+        Departure& departure = departures_[number_of(flow)];
+        departure.is_taken = words[0] == taken_mark;
+        departure.address = departure.is_taken ? 0 : words[0];
+        if (departure.is_taken) blocks_offered_ += flow.count;
       });
   if (again)
     for (Source& source : sources_) source.box = {};
@@ -319,10 +298,9 @@ void Pulls::connect() {
   offer();
   exchange_offers(false);
   exchange_answers(false);
-  bool once_more = false;
-  for (std::size_t f = 0; f < departures_.size(); ++f) once_more = once_more || is_asked(f);
-  for (std::size_t f = 0; f < sources_.size(); ++f) once_more = once_more || asks(f);
-  if (once_more) {
+  const auto is_unfinished = [&](const auto& flow) { return asks(flow); };
+  if (std::ranges::any_of(state_.flows.outgoing, is_unfinished) ||
+      std::ranges::any_of(state_.flows.incoming, is_unfinished)) {
     exchange_offers(true);
     exchange_answers(true);
   }
@@ -335,10 +313,11 @@ void Pulls::connect() {
 void Pulls::meet() {
   const auto takes_any = [](const Source& source) { return source.line != nullptr; };
   if (blocks_offered_ == 0 && std::ranges::none_of(sources_, takes_any)) return;
-  exchange_words<1>(
-      state_, state_.flows.outgoing, [&](std::size_t f) { return is_taken(f); },
-      [](std::size_t, std::uint64_t, Words words) { words[0] = 0; }, state_.flows.incoming,
-      [&](std::size_t f) { return takes(f); }, [](std::size_t, Words) {});
+  mpi::exchange_words(
+      state_.channel, state_.ledger, mpi::tag_node, 1, std::span(state_.flows.outgoing),
+      std::span(state_.flows.incoming), [&](const auto& flow) { return goes_straight(flow); },
+      [](const plan::Outgoing&, Words words) { words[0] = 0; },
+      [](const plan::Incoming&, Words) {});
 }
 
 void Pulls::warn_once() const {

@@ -167,12 +167,26 @@ class VALET_EXPORT Pulls {
   void accept(Source& source, const Offer& offer);
   void exchange_offers(bool again);
   void exchange_answers(bool again);
-  /// Whether descriptors are to be passed for a flow, either way.
-  [[nodiscard]] bool asks(std::size_t flow) const {
-    return !sources_.empty() && sources_[flow].box.address() > 0;
+  /// The index of a flow in its list.
+  [[nodiscard]] std::size_t number_of(const plan::Outgoing& flow) const {
+    return static_cast<std::size_t>(&flow - state_.flows.outgoing.data());
   }
-  [[nodiscard]] bool is_asked(std::size_t flow) const {
-    return !departures_.empty() && departures_[flow].address > 0;
+  [[nodiscard]] std::size_t number_of(const plan::Incoming& flow) const {
+    return static_cast<std::size_t>(&flow - state_.flows.incoming.data());
+  }
+  /// Whether descriptors are to be passed for a flow, either way.
+  [[nodiscard]] bool asks(const plan::Outgoing& flow) const {
+    return !departures_.empty() && departures_[number_of(flow)].address > 0;
+  }
+  [[nodiscard]] bool asks(const plan::Incoming& flow) const {
+    return !sources_.empty() && sources_[number_of(flow)].box.address() > 0;
+  }
+  /// Whether its blocks are taken without messages, either way.
+  [[nodiscard]] bool goes_straight(const plan::Outgoing& flow) const {
+    return is_taken(number_of(flow));
+  }
+  [[nodiscard]] bool goes_straight(const plan::Incoming& flow) const {
+    return takes(number_of(flow));
   }
   [[nodiscard]] std::byte* memory_of(const Source& source,
                                      const storage::NodeSegmentHandle& segment) const;

@@ -221,6 +221,30 @@ struct PeerWords {
 template <class Peer, class Count, class Access>
 PeerWords(std::span<Peer>, int, Count, Access) -> PeerWords<Peer, Count, Access>;
 
+/// A round in which lists are all of `words` words, each a message: provide(peer, list) fills in
+/// the one for a peer of `to`, consume(peer, list) takes that of a peer of `from`. Only for those
+/// that is_meant(peer), on both their ranks. Collective among these.
+template <class To, class From, class IsMeant, class Provide, class Consume>
+void exchange_words(const Channel& channel, Ledger& ledger, int tag, std::size_t words,
+                    std::span<To> to, std::span<From> from, IsMeant&& is_meant, Provide&& provide,
+                    Consume&& consume) {
+  const auto count = [&](const auto& peer) -> std::uint64_t { return is_meant(peer) ? words : 0; };
+  const auto access = [](auto&& take) {
+    return [&take](auto& peer, std::uint64_t, std::span<std::uint64_t> list) { take(peer, list); };
+  };
+  NeighbourWords(channel, ledger, tag, words, PeerWords{to, no_peer, count, access(provide)},
+                 PeerWords{from, no_peer, count, access(consume)})
+      .run();
+}
+/// The same with all of them but this rank.
+template <class To, class From, class Provide, class Consume>
+void exchange_words(const Channel& channel, Ledger& ledger, int tag, std::size_t words,
+                    std::span<To> to, std::span<From> from, Provide&& provide, Consume&& consume) {
+  exchange_words(
+      channel, ledger, tag, words, to, from,
+      [&](const auto& peer) { return rank_of(peer) != channel.rank(); }, provide, consume);
+}
+
 /// The one of `peers` that is this rank; nullptr where it is none of them.
 template <class Peer>
 [[nodiscard]] Peer* find_peer(std::span<Peer> peers, int rank) {

@@ -186,19 +186,13 @@ class PageMove {
     for (const Segment& segment : from.segments)
       if (segment.rank != rank) leaving.add(segment.pages);
     message_pages_ = leaving.blocks > 0 ? plan::message_blocks(state_, leaving) : 1;
-    const auto one = [](const Segment& segment) {
-      return std::uint64_t{segment.pages > 0 ? 1U : 0U};
-    };
-    const auto provide = [&](const Segment&, std::uint64_t, std::span<std::uint64_t> words) {
-      words[0] = message_pages_;
-    };
-    const auto consume = [](Segment& segment, std::uint64_t, std::span<const std::uint64_t> words) {
-      segment.message_pages = static_cast<std::uint32_t>(words[0]);
-    };
-    mpi::NeighbourWords(state_.channel, state_.ledger, mpi::tag_cuts, 1,
-                        mpi::PeerWords{from.segments, rank, one, provide},
-                        mpi::PeerWords{to.segments, rank, one, consume})
-        .run();
+    mpi::exchange_words(
+        state_.channel, state_.ledger, mpi::tag_cuts, 1, from.segments, to.segments,
+        [&](const Segment& segment) { return segment.rank != rank && segment.pages > 0; },
+        [&](const Segment&, std::span<std::uint64_t> word) { word[0] = message_pages_; },
+        [](Segment& segment, std::span<const std::uint64_t> word) {
+          segment.message_pages = static_cast<std::uint32_t>(word[0]);
+        });
   }
   void fill_in(plan::Flows& flows, const PageSide& from, const PageSide& to, PageOrder order) {
     const int rank = state_.channel.rank();

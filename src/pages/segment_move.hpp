@@ -49,21 +49,14 @@ class SegmentMove : public PageMove {
   }
   /// A receiver tells each sender where its bytes will begin, modulo the page. Collective.
   void exchange_begins() {
+    const auto remainder = [&](const Segment& segment) { return segment.begin % page_bytes_; };
+    mpi::exchange_words(
+        state().channel, ledger_, mpi::tag_cuts, 1, std::span(incoming_), outgoing_.segments(),
+        [&](const Segment& from, std::span<std::uint64_t> word) { word[0] = remainder(from); },
+        [](Segment& to, std::span<const std::uint64_t> word) { to.begin = word[0]; });
     const int rank = state().channel.rank();
-    const auto one = [](const Segment&) { return std::uint64_t{1}; };
-    const auto provide = [&](const Segment& segment, std::uint64_t,
-                             std::span<std::uint64_t> words) {
-      words[0] = segment.begin % page_bytes_;
-    };
-    const auto consume = [](Segment& segment, std::uint64_t, std::span<const std::uint64_t> words) {
-      segment.begin = words[0];
-    };
-    mpi::NeighbourWords(state().channel, ledger_, mpi::tag_cuts, 1,
-                        mpi::PeerWords{std::span(incoming_), rank, one, provide},
-                        mpi::PeerWords{outgoing_.segments(), rank, one, consume})
-        .run();
     if (Segment* const own = mpi::find_peer(outgoing_.segments(), rank))
-      own->begin = mpi::find_peer(std::span(incoming_), rank)->begin % page_bytes_;
+      own->begin = remainder(*mpi::find_peer(std::span(incoming_), rank));
     outgoing_.cut_again();
   }
 

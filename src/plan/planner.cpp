@@ -99,18 +99,13 @@ void learn_message_blocks(State& state, std::uint64_t least, std::uint64_t most)
   Flows& flows = state.flows;
   for (Incoming& flow : flows.incoming) flow.message_blocks = static_cast<SlotIndex>(most);
   if (least >= most) return;
-  const auto one = [](const auto&) { return 1U; };
-  const auto tell = [&](const Outgoing&, std::uint64_t, std::span<std::uint64_t> words) {
-    words[0] = flows.message_blocks;
-  };
-  const auto learn = [](Incoming& flow, std::uint64_t, std::span<const std::uint64_t> words) {
-    flow.message_blocks = static_cast<SlotIndex>(words[0]);
-  };
-  const int rank = state.channel.rank();
-  mpi::NeighbourWords(state.channel, state.ledger, mpi::tag_slots, 1,
-                      mpi::PeerWords{std::span(flows.outgoing), rank, one, tell},
-                      mpi::PeerWords{std::span(flows.incoming), rank, one, learn})
-      .run();
+  mpi::exchange_words(
+      state.channel, state.ledger, mpi::tag_slots, 1, std::span(flows.outgoing),
+      std::span(flows.incoming),
+      [&](const Outgoing&, std::span<std::uint64_t> word) { word[0] = flows.message_blocks; },
+      [](Incoming& flow, std::span<const std::uint64_t> word) {
+        flow.message_blocks = static_cast<SlotIndex>(word[0]);
+      });
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same

@@ -4,7 +4,6 @@
 #include "base/machine_identity.hpp"
 #include <valet/log.hpp>
 
-#include <array>
 #include <atomic>
 #include <string>
 #include <utility>
@@ -14,16 +13,8 @@ namespace {
 
 using Words = std::span<std::uint64_t>;
 
-/// One round of messages of `words` words between neighbours, among which may be this rank.
-template <std::size_t words, class Provide, class Take>
-void exchange_words(const mpi::Channel& channel, Ledger& ledger, std::span<const int> to,
-                    Provide&& provide, std::span<const int> from, Take&& take) {
-  const auto count = [](int) { return words; };
-  mpi::NeighbourWords(channel, ledger, mpi::tag_node, words,
-                      mpi::PeerWords{to, mpi::no_peer, count, provide},
-                      mpi::PeerWords{from, mpi::no_peer, count, take})
-      .run();
-}
+/// Neighbours may be this rank itself.
+constexpr auto is_neighbour = [](int) { return true; };
 
 /// Once only, for applications that migrate in every time step.
 void warn_once(int rank, bool has_memory) {
@@ -51,14 +42,14 @@ NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 std::uint64_t NodeMemory::find_writers(const mpi::Channel& channel, std::uint64_t allowance) {
   std::uint64_t bytes = asked_bytes_;
   const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
-  exchange_words<2>(
-      channel, ledger_, destinations_,
-      [&](int, std::uint64_t, Words words) {
+  mpi::exchange_words(
+      channel, ledger_, mpi::tag_node, 2, std::span(destinations_), std::span(sources_),
+      is_neighbour,
+      [&](int, Words words) {
         words[0] = machine;
         words[1] = allowance;
       },
-      sources_,
-      [&](int source, std::uint64_t, Words words) {
+      [&](int source, Words words) {
         if (machine == 0 || words[0] != machine) return;
         writers_.push_back(source);
         bytes = std::min(bytes, words[1]);
@@ -80,15 +71,15 @@ void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool
   }
   ledger_.add(own_.size());
   const SharedMemoryHandle own = own_.handle();
-  exchange_words<4>(
-      channel, ledger_, sources_,
-      [&](int source, std::uint64_t, Words words) {
+  mpi::exchange_words(
+      channel, ledger_, mpi::tag_node, 4, std::span(sources_), std::span(destinations_),
+      is_neighbour,
+      [&](int source, Words words) {
         const SharedMemoryHandle given = is_written_by(source) ? own : SharedMemoryHandle{};
         std::ranges::copy(std::array{given.bytes, given.process, given.descriptor, given.key},
                           words.begin());
       },
-      destinations_,
-      [&](int destination, std::uint64_t, Words words) {
+      [&](int destination, Words words) {
         if (words[0] == 0) return;
         MappedMemory mapped{destination,
                             SharedMemory::open({words[0], words[1], words[2], words[3]})};
@@ -98,13 +89,11 @@ void NodeMemory::connect(const mpi::Channel& channel, const NodeWish& wish, bool
           refused = true;
       });
   std::ranges::sort(mapped_, {}, &MappedMemory::rank);
-  exchange_words<1>(
-      channel, ledger_, destinations_,
-      [&](int destination, std::uint64_t, Words words) {
-        words[0] = of(destination) != nullptr ? 1 : 0;
-      },
-      sources_,
-      [&](int source, std::uint64_t, Words words) {
+  mpi::exchange_words(
+      channel, ledger_, mpi::tag_node, 1, std::span(destinations_), std::span(sources_),
+      is_neighbour,
+      [&](int destination, Words words) { words[0] = of(destination) != nullptr ? 1 : 0; },
+      [&](int source, Words words) {
         if (words[0] == 0) std::erase(writers_, source);
       });
   own_.close();

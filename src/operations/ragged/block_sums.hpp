@@ -49,17 +49,11 @@ class BlockSums {
   /// Compares with what is there afterwards: what is wrong, if anything. Collective.
   [[nodiscard]] std::optional<Diagnostic> after(std::span<const Arena> arenas) {
     const int rank = plan_.base.channel.rank();
-    const auto one = [](const Sum&) { return std::uint64_t{1}; };
-    const auto provide = [](const Sum& sum, std::uint64_t, std::span<std::uint64_t> words) {
-      words[0] = sum.sum;
-    };
-    const auto consume = [](Sum& sum, std::uint64_t, std::span<const std::uint64_t> words) {
-      sum.other = words[0];
-    };
-    mpi::NeighbourWords(plan_.base.channel, plan_.base.ledger, mpi::tag_checksum, 1,
-                        mpi::PeerWords{std::span(outgoing_), rank, one, provide},
-                        mpi::PeerWords{std::span(incoming_), rank, one, consume})
-        .run();
+    mpi::exchange_words(
+        plan_.base.channel, plan_.base.ledger, mpi::tag_checksum, 1, std::span(outgoing_),
+        std::span(incoming_),
+        [](const Sum& sum, std::span<std::uint64_t> word) { word[0] = sum.sum; },
+        [](Sum& sum, std::span<const std::uint64_t> word) { sum.other = word[0]; });
     if (const Sum* const own = mpi::find_peer(std::span(outgoing_), rank))
       mpi::find_peer(std::span(incoming_), rank)->other = own->sum;
     for (std::size_t a = 0; a < arenas.size(); ++a)

@@ -201,23 +201,17 @@ class Planner {
   /// Sends the first `words` numbers of each of `out` to that rank, which get those of `in`.
   void exchange_rows(std::span<const RankBlocks> out, ArenaBytes& rows_out,
                      std::span<const RankBlocks> in, ArenaBytes& rows_in, std::size_t words) {
-    const auto count = [words](const RankBlocks&) -> std::uint64_t { return words; };
-    const auto provide = [&](const RankBlocks& peer, std::uint64_t first,
-                             std::span<std::uint64_t> list) {
-      const std::span<std::uint64_t> row =
-          rows_out.of_peer(static_cast<std::size_t>(&peer - out.data()));
-      std::ranges::copy(row.subspan(first, list.size()), list.begin());
+    const auto row = [](ArenaBytes& rows, const RankBlocks& peer, std::span<const RankBlocks> of) {
+      return rows.of_peer(static_cast<std::size_t>(&peer - of.data()));
     };
-    const auto consume = [&](const RankBlocks& peer, std::uint64_t first,
-                             std::span<const std::uint64_t> list) {
-      const std::span<std::uint64_t> row =
-          rows_in.of_peer(static_cast<std::size_t>(&peer - in.data()));
-      std::ranges::copy(list, row.subspan(first).begin());
-    };
-    mpi::NeighbourWords(channel_, ledger_, mpi::tag_cuts, words,
-                        mpi::PeerWords{out, channel_.rank(), count, provide},
-                        mpi::PeerWords{in, channel_.rank(), count, consume})
-        .run();
+    mpi::exchange_words(
+        channel_, ledger_, mpi::tag_cuts, words, out, in,
+        [&](const RankBlocks& peer, std::span<std::uint64_t> list) {
+          std::ranges::copy(row(rows_out, peer, out).first(words), list.begin());
+        },
+        [&](const RankBlocks& peer, std::span<const std::uint64_t> list) {
+          std::ranges::copy(list, row(rows_in, peer, in).begin());
+        });
   }
   /// Rows of columns and lengths are all alike, so only the bytes of ragged fields are sent.
   void exchange_bytes() {
