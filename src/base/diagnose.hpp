@@ -44,5 +44,10 @@ template <class... Parts>
 [[nodiscard]] Diagnostic invalid(const Parts&... parts) {
   return diagnose(ErrorCode::invalid_argument, parts...);
 }
+/// @throws Error with that.
+template <class... Parts>
+[[noreturn]] void refuse(const Parts&... parts) {
+  throw Error(ErrorCode::invalid_argument, joined(parts...));
+}
 
 }  // namespace valet

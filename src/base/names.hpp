@@ -72,8 +72,7 @@ Value value_of(const std::array<Named<Value>, values>& table, const char* what,
     if (upper == upper_case(entry.name)) return entry.value;
     if (!upper.empty() && upper == upper_case(entry.short_name)) return entry.value;
   }
-  throw Error(ErrorCode::invalid_argument,
-              joined("unknown ", what, " '", name, "'; known: ", names_of(table)));
+  refuse("unknown ", what, " '", name, "'; known: ", names_of(table));
 }
 
 }  // namespace valet::detail

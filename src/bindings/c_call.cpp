@@ -6,7 +6,6 @@
 #include "schedule/methods.hpp"
 #include <valet/progress.hpp>
 
-#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string_view>
@@ -70,10 +69,8 @@ void convert(const From& from, To& to) {
 
 /// @throws Error unless the value is known.
 void require_choice(const char* member, int value, bool is_known) {
-  if (is_known) return;
-  throw Error(ErrorCode::invalid_argument,
-              joined("unknown ", member, " ", value,
-                     " in Valet_Options; start from Valet_Options_default()"));
+  if (!is_known)
+    refuse("unknown ", member, " ", value, " in Valet_Options; start from Valet_Options_default()");
 }
 
 /// The same for values from 0 to `last`.
@@ -120,7 +117,7 @@ void require_pointer(const void* pointer, const char* what, const char* remedy) 
   if (pointer != nullptr) return;
   std::string text = joined(what, null_pointer, "; ", remedy);
   if (!last_cause.empty()) text += "; the last call that failed before said: " + last_cause;
-  throw Error(ErrorCode::invalid_argument, text);
+  refuse(text);
 }
 
 std::function<void(const Progress&)> to_progress(Valet_Progress_fn* function, void* data) {

@@ -29,7 +29,6 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -96,6 +95,8 @@ auto agreed(MPI_Comm communicator, Convert&& convert,
   return *std::move(arguments);
 }
 
+using valet::refuse;
+
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
 VALET_EXPORT void require_pointer(const void* pointer, const char* what, const char* remedy);
 
@@ -146,9 +147,8 @@ template <class Struct>
 Struct complete(const char* name, const Struct& given, const Struct& defaults) {
   const std::size_t bytes = given.struct_size;
   if (bytes <= sizeof bytes || bytes > sizeof(Struct) || bytes % alignof(Struct) != 0)
-    throw Error(ErrorCode::invalid_argument,
-                joined("struct_size of ", name, " is ", bytes, ", this library knows ",
-                       sizeof(Struct), " bytes; start from ", name, "_default()"));
+    refuse("struct_size of ", name, " is ", bytes, ", this library knows ", sizeof(Struct),
+           " bytes; start from ", name, "_default()");
   Struct whole = defaults;
   std::memcpy(&whole, &given, bytes);
   return whole;
@@ -206,6 +206,11 @@ inline RaggedStorage to_storage(const Valet_Ragged_storage* storage) {
   return storage->grow ? result.growing(storage->grow) : result;
 }
 
+/// What a function of the application returned, as C++ reports it.
+/// @throws std::runtime_error that `function` returned another code than 0.
+inline void require_success(int code, const char* function = "it") {
+  if (code != 0) throw std::runtime_error(joined(function, " returned ", code));
+}
 /// What a function of the application has made. @throws std::runtime_error where that is nothing.
 template <class Storage>
 auto made_storage(const Storage* made) {

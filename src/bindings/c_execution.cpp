@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
-#include <valet/valet.h>
 
 #include <memory>
 

@@ -2,7 +2,6 @@
 #include "base/names.hpp"
 #include "bindings/c_call.hpp"
 #include <valet/detail/host_fields.hpp>
-#include <valet/valet.h>
 #include <valet/valet.hpp>
 
 #include <cstddef>
@@ -10,7 +9,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -84,12 +82,6 @@ valet::BlockStorage to_storage(const Valet_Storage* storage, const Valet_Report*
   }
 }
 
-/// What a function of the application returned, as C++ reports it.
-void require_success(int code, const char* function) {
-  if (code == 0) return;
-  throw std::runtime_error(valet::joined(function, " returned ", code));
-}
-
 valet::CustomFunctions to_functions(const Valet_Custom_functions& given, void* data) {
   valet::CustomFunctions functions;
   if (given.pack != nullptr)
@@ -156,13 +148,10 @@ int Valet_Storage_add_array(Valet_Storage* storage, void* data, uint64_t slots,
                             const char* label) {
   return guarded([&] {
     require_pointer(storage, "the storage", make_storage);
-    if (storage->custom)
-      throw valet::Error(valet::ErrorCode::invalid_argument,
-                         "a storage of functions takes no fields; make one for each");
+    if (storage->custom) refuse("a storage of functions takes no fields; make one for each");
     constexpr int most = valet::Field::max_dimensions;
     if (dimensions < 0 || dimensions > most)
-      throw valet::Error(valet::ErrorCode::invalid_argument,
-                         valet::joined("rows of ", dimensions, " dimensions; give 0 to ", most));
+      refuse("rows of ", dimensions, " dimensions; give 0 to ", most);
     if (dimensions > 0) require_pointer(extents, "the extents", "give one for each dimension");
     if (dimensions > 0) require_pointer(stride_bytes, "the strides", "give one for each dimension");
     valet::Field field = valet::strided_field(data, slots, element_bytes, slot_stride_bytes,

@@ -4,12 +4,10 @@
 #include <valet/intersect.hpp>
 #include <valet/redistribute.hpp>
 #include <valet/scalapack.hpp>
-#include <valet/valet.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <string>
 #include <utility>
 
 using namespace valet::c;
@@ -18,9 +16,7 @@ namespace {
 
 valet::IndexOrder to_order(int order) {
   if (order != VALET_ROW_MAJOR && order != VALET_COLUMN_MAJOR)
-    throw valet::Error(
-        valet::ErrorCode::invalid_argument,
-        valet::joined("unknown order ", order, "; give VALET_ROW_MAJOR or VALET_COLUMN_MAJOR"));
+    refuse("unknown order ", order, "; give VALET_ROW_MAJOR or VALET_COLUMN_MAJOR");
   return order == VALET_ROW_MAJOR ? valet::IndexOrder::row_major : valet::IndexOrder::column_major;
 }
 
@@ -96,9 +92,9 @@ valet::ObjectLayout valet::c::to_object_layout(const Valet_Object_layout& layout
     return {layout.block_size, layout.ranks};
   }
   if (layout.tiling->ranks != nullptr)
-    throw Error(ErrorCode::invalid_argument,
-                "the tiling of a Valet_Object_layout has a list of ranks; give NULL: rank r of the "
-                "grid is rank r of the communicator");
+    refuse(
+        "the tiling of a Valet_Object_layout has a list of ranks; give NULL: rank r of the grid is "
+        "rank r of the communicator");
   return ObjectLayout::tiles(to_grid(*layout.tiling).layout, to_order(layout.numbering));
 }
 
@@ -130,9 +126,8 @@ int Valet_Layout_local_extents(const Valet_Layout* layout, int rank, int64_t* ex
     require_pointer(extents, "the place for the extents", "give an entry for each dimension");
     const valet::BlockCyclic cyclic = to_grid(*layout).layout;
     if (rank < 0 || rank >= cyclic.ranks())
-      throw valet::Error(valet::ErrorCode::invalid_argument,
-                         valet::joined("rank ", rank, " is not one of 0 to ", cyclic.ranks() - 1,
-                                       " of the grid; others have no part of the array"));
+      refuse("rank ", rank, " is not one of 0 to ", cyclic.ranks() - 1,
+             " of the grid; others have no part of the array");
     std::ranges::copy(cyclic.local_extents(rank), extents);
   });
 }
@@ -175,9 +170,7 @@ int Valet_Intersect(const Valet_Layout* mine, int rank, const Valet_Layout* thei
     valet::IntersectOptions options{peer, static_cast<valet::IntersectionAlgorithm>(algorithm)};
     valet::layout::check_intersection(own, rank, other, options);
     if (dimension < 0 || dimension >= mine->dimensions)
-      throw valet::Error(
-          valet::ErrorCode::invalid_argument,
-          valet::joined("dimension ", dimension, " is not one of 0 to ", mine->dimensions - 1));
+      refuse("dimension ", dimension, " is not one of 0 to ", mine->dimensions - 1);
     const auto d = static_cast<std::size_t>(dimension);
     if (peer != VALET_ALL_PEERS) options.peer = other.coordinates(peer)[d];
     const valet::layout::DimensionPair pair(own.dimension(d), other.dimension(d), dimension);

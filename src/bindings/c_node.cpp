@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 #include <valet/detail/node_bytes.hpp>
-#include <valet/valet.h>
 
 #include <map>
 #include <mutex>
@@ -29,9 +28,9 @@ void with_entry(const void* memory, Use&& use) {
   const std::lock_guard lock(given.mutex);
   const auto entry = given.memory.find(memory);
   if (entry == given.memory.end())
-    throw valet::Error(valet::ErrorCode::invalid_argument,
-                       "no node memory begins at this address, or it has been freed; give what "
-                       "Valet_Node_alloc() has written");
+    refuse(
+        "no node memory begins at this address, or it has been freed; give what Valet_Node_alloc() "
+        "has written");
   use(entry);
 }
 

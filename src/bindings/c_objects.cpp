@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 #include <valet/objects.hpp>
-#include <valet/valet.h>
 
-#include <stdexcept>
 #include <tuple>
 
 using namespace valet::c;
 
 namespace {
-
-/// What a function of the application returned, as C++ reports it.
-void require_success(int code) {
-  if (code != 0) throw std::runtime_error(valet::joined("it returned ", code));
-}
 
 valet::ObjectFunctions to_functions(const Valet_Object_functions* functions, void* data) {
   require_pointer(functions, "the functions", "give a Valet_Object_functions");

@@ -2,11 +2,9 @@
 #include "base/names.hpp"
 #include "bindings/c_call.hpp"
 #include <valet/ragged_storage.hpp>
-#include <valet/valet.h>
 
 #include <cstddef>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 

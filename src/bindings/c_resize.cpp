@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 #include <valet/resize.hpp>
-#include <valet/valet.h>
 
 using namespace valet::c;
 
@@ -26,9 +25,8 @@ int resize(MPI_Comm communicator, const Handle* storage, uint64_t* count, int ac
       require_number(*count, "count");
       require_report(report);
       if (balance != VALET_BALANCE_COUNT && balance != VALET_BALANCE_NUMBERING)
-        throw valet::Error(valet::ErrorCode::invalid_argument,
-                           valet::joined("unknown balance ", balance,
-                                         "; give VALET_BALANCE_COUNT or VALET_BALANCE_NUMBERING"));
+        refuse("unknown balance ", balance,
+               "; give VALET_BALANCE_COUNT or VALET_BALANCE_NUMBERING");
       Call made{to_storage(storage), {}};
       made.options.balance = static_cast<valet::ResizeBalance>(balance);
       if (weights != nullptr) made.options.weights = {weights, static_cast<std::size_t>(*count)};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 #include <valet/group.hpp>
-#include <valet/valet.h>
 
 #include <algorithm>
 
@@ -13,8 +12,7 @@ namespace {
 valet::Field& last_field(Valet_Storage* storage) {
   require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
   if (storage->fields.empty())
-    throw valet::Error(valet::ErrorCode::invalid_argument,
-                       "the storage has no field yet; add it before you say where its rows lie");
+    refuse("the storage has no field yet; add it before you say where its rows lie");
   return storage->fields.back();
 }
 

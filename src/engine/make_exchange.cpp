@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include "engine/exchange.hpp"
 #include "schedule/methods.hpp"
 
@@ -12,7 +13,7 @@ std::unique_ptr<Exchange> make_exchange(const plan::State& state) {
 #undef VALET_MAKE
     case Method::automatic: break;  // planning has replaced it
   }
-  throw Error(ErrorCode::invalid_argument, "unknown method");
+  refuse("unknown method");
 }
 
 }  // namespace valet::engine

@@ -16,8 +16,8 @@ namespace valet {
 namespace {
 
 template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw Error(ErrorCode::invalid_argument, invalid("block-cyclic layout: ", parts...).text);
+[[noreturn]] void reject(const Parts&... parts) {
+  refuse("block-cyclic layout: ", parts...);
 }
 
 std::string in_dimension(int number) { return " in dimension " + std::to_string(number); }
@@ -31,12 +31,12 @@ void check_lengths(const BlockCyclic::Extents& extents, const BlockCyclic::Exten
                    const BlockCyclic::Coordinates& grid,
                    const BlockCyclic::Coordinates& first_ranks) {
   const std::size_t count = extents.size();
-  if (count == 0) refuse("an array needs 1 to 6 dimensions, not 0");
+  if (count == 0) reject("an array needs 1 to 6 dimensions, not 0");
   const bool default_first = first_ranks.size() == 0;
   if (block_sizes.size() == count && grid.size() == count &&
       (default_first || first_ranks.size() == count))
     return;
-  refuse("extents have ", count, " dimensions, block sizes ", block_sizes.size(), ", the grid ",
+  reject("extents have ", count, " dimensions, block sizes ", block_sizes.size(), ", the grid ",
          grid.size(), default_first ? "" : ", first ranks " + std::to_string(first_ranks.size()),
          "; give each one value per dimension");
 }
@@ -46,35 +46,35 @@ void check_lengths(const BlockCyclic::Extents& extents, const BlockCyclic::Exten
 namespace layout {
 
 void throw_too_many_dimensions(std::size_t given) {
-  refuse("an array has 1 to 6 dimensions, not ", given);
+  reject("an array has 1 to 6 dimensions, not ", given);
 }
 
 Dimension::Dimension(std::int64_t extent, std::int64_t block_size, int ranks, int first_rank,
                      int number)
     : extent_(extent), block_size_(block_size), ranks_(ranks), first_rank_(first_rank) {
   const std::string where = in_dimension(number);
-  if (extent < 0) refuse("extent ", extent, where, " is negative; 0 is an empty array");
-  if (block_size < 1) refuse("block size ", block_size, where, " must be at least 1");
-  if (ranks < 1) refuse("grid size ", ranks, where, " must be at least 1");
+  if (extent < 0) reject("extent ", extent, where, " is negative; 0 is an empty array");
+  if (block_size < 1) reject("block size ", block_size, where, " must be at least 1");
+  if (ranks < 1) reject("grid size ", ranks, where, " must be at least 1");
   if (first_rank < 0 || first_rank >= ranks)
-    refuse("first rank ", first_rank, where, " is not in the grid, which has ", ranks,
+    reject("first rank ", first_rank, where, " is not in the grid, which has ", ranks,
            " ranks there (0 to ", ranks - 1, ")");
   if (std::min(block_size, extent) > BlockCyclic::most_elements / ranks)
-    refuse("blocks of ", block_size, " on ", ranks, " ranks", where,
+    reject("blocks of ", block_size, " on ", ranks, " ranks", where,
            " overflow: one turn through the grid may span 2^60 elements");
 }
 
 Dimension::Dimension(std::vector<std::int64_t> cuts, int number) {
   const std::string where = in_dimension(number);
   const std::size_t count = cuts.size();
-  if (count < 2) refuse("one cut more than cells is needed", where, ", at least 2, not ", count);
-  if (cuts[0] != 0) refuse("the cuts", where, " begin with ", cuts[0], "; the first one is 0");
+  if (count < 2) reject("one cut more than cells is needed", where, ", at least 2, not ", count);
+  if (cuts[0] != 0) reject("the cuts", where, " begin with ", cuts[0], "; the first one is 0");
   for (std::size_t c = 1; c < count; ++c)
     if (cuts[c] < cuts[c - 1])
-      refuse("cut ", c, where, " is ", cuts[c], ", below the one before it, ", cuts[c - 1],
+      reject("cut ", c, where, " is ", cuts[c], ", below the one before it, ", cuts[c - 1],
              "; give them in ascending order");
   if (count - 1 > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-    refuse("there are more than 2147483647 cells", where);
+    reject("there are more than 2147483647 cells", where);
   extent_ = cuts.back();
   block_size_ = std::max<std::int64_t>(extent_, 1);
   ranks_ = static_cast<int>(count - 1);
@@ -139,17 +139,17 @@ BlockCyclic::BlockCyclic(std::size_t dimensions, IndexOrder rank_order)
       rank_order_(rank_order),
       elements_(1) {
   if (rank_order != IndexOrder::row_major && rank_order != IndexOrder::column_major)
-    refuse("rank order ", static_cast<int>(rank_order), " is neither row_major nor column_major");
+    reject("rank order ", static_cast<int>(rank_order), " is neither row_major nor column_major");
 }
 
 void BlockCyclic::set(std::size_t d, layout::Dimension dimension) {
   const std::int64_t extent = dimension.extent();
   if (ranks_ > std::numeric_limits<int>::max() / dimension.ranks())
-    refuse("the grid has more than 2147483647 ranks, first", in_dimension(static_cast<int>(d)));
+    reject("the grid has more than 2147483647 ranks, first", in_dimension(static_cast<int>(d)));
   ranks_ *= dimension.ranks();
   // Zero extents later on do not excuse the product of the others: strides are made of those.
   if (extent > 0 && elements_ > most_elements / extent)
-    refuse("the array has more than 2^60 elements, first", in_dimension(static_cast<int>(d)));
+    reject("the array has more than 2^60 elements, first", in_dimension(static_cast<int>(d)));
   elements_ *= std::max<std::int64_t>(extent, 1);
   dimensions_[d] = std::move(dimension);
 }
@@ -161,7 +161,7 @@ void BlockCyclic::count_elements() {
 
 BlockCyclic BlockCyclic::cut_at(const layout::PerDimension<std::vector<std::int64_t>>& cuts,
                                 IndexOrder rank_order) {
-  if (cuts.size() == 0) refuse("an array needs 1 to 6 dimensions, not 0");
+  if (cuts.size() == 0) reject("an array needs 1 to 6 dimensions, not 0");
   BlockCyclic grid(cuts.size(), rank_order);
   for (std::size_t d = 0; d < cuts.size(); ++d)
     grid.set(d, layout::Dimension(cuts[d], static_cast<int>(d)));

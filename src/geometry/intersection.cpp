@@ -12,11 +12,6 @@
 namespace valet::layout {
 namespace {
 
-template <class... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
-  throw Error(ErrorCode::invalid_argument, invalid(parts...).text);
-}
-
 bool is_cut(const DimensionPair& pair) { return pair.mine.cuts || pair.theirs.cuts; }
 
 /// Times as many coordinates as families from where on these are found by a search.

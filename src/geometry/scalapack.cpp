@@ -14,7 +14,7 @@ constexpr int dense_matrix = 1;
 
 template <class... Parts>
 [[noreturn]] void refuse_descriptor(const Parts&... parts) {
-  throw Error(ErrorCode::invalid_argument, invalid("ScaLAPACK descriptor: ", parts...).text);
+  refuse("ScaLAPACK descriptor: ", parts...);
 }
 
 /// Which process it is for is not known here. The one that gets blocks last has the fewest rows.

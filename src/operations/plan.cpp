@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/plan.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "flows/move_flows.hpp"
 #include "mpi/check.hpp"
@@ -10,7 +11,6 @@
 #include "plan/planner.hpp"
 #include <valet/log.hpp>
 #include <valet/object_layout.hpp>
-#include <valet/plan.hpp>
 
 #include <exception>
 #include <memory>
@@ -201,9 +201,7 @@ bool Execution::progress() {
 
 Report Execution::wait() {
   const std::unique_ptr<plan::Ongoing> ongoing = std::move(ongoing_);
-  if (!ongoing)
-    throw Error(ErrorCode::invalid_argument,
-                "this execution was waited for already, or moved from; start another one");
+  if (!ongoing) refuse("this execution was waited for already, or moved from; start another one");
   const detail::MemoryReserve reserve;
   return ongoing->wait();
 }
