@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <string>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -55,6 +56,8 @@ FileDescriptor FileDescriptor::of_process(std::uint64_t process, std::uint64_t n
   return FileDescriptor(
       open(path.c_str(), (writes ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
+
+void Unmap::operator()(std::byte* memory) const noexcept { munmap(memory, bytes); }
 
 DescriptorBox DescriptorBox::make() {
   DescriptorBox box;

@@ -2,12 +2,14 @@
 #pragma once
 
 /// Files without a name that other processes of the machine have open: found through /proc, or
-/// passed by their owner where that is another namespace, or not allowed.
+/// passed by their owner where that is another namespace, or not allowed. And memory mapped from
+/// them.
 
 #include <valet/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace valet::storage {
@@ -33,6 +35,17 @@ class VALET_EXPORT FileDescriptor {
  private:
   int number_ = -1;
 };
+
+/// Undoes a mapping of so many bytes. Local.
+struct Unmap {
+  std::size_t bytes = 0;
+  VALET_EXPORT void operator()(std::byte* memory) const noexcept;
+};
+/// Memory that is mapped into this process, a file's or its own; null for none.
+using Mapping = std::unique_ptr<std::byte, Unmap>;
+[[nodiscard]] inline std::size_t bytes_of(const Mapping& mapping) {
+  return mapping ? mapping.get_deleter().bytes : 0;
+}
 
 /// Where another process of the machine can send descriptors.
 class VALET_EXPORT DescriptorBox {

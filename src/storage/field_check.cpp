@@ -2,6 +2,7 @@
 #include "storage/field_check.hpp"
 
 #include "base/diagnose.hpp"
+#include "base/names.hpp"
 #include "base/sizes.hpp"
 #include "storage/footprint.hpp"
 
@@ -9,7 +10,6 @@
 #include <cstdlib>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 namespace valet::storage {
 namespace {
@@ -39,7 +39,7 @@ bool is_beyond_memory(const Field& field) {
 }
 
 std::string name_of(std::span<const Field> fields, std::size_t f) {
-  return fields[f].label.empty() ? "field " + std::to_string(f) : "field '" + fields[f].label + "'";
+  return detail::named("field", fields[f].label, f);
 }
 
 /// How the rows of a field lie, as part of a message.

@@ -133,9 +133,8 @@ class ResizedArrays {
   template <class Array>
   static void require(const Array& array, const char* kind, std::size_t index) {
     if (!array.resize)
-      throw Error(ErrorCode::invalid_argument,
-                  named(kind, array.label, index) +
-                      " cannot be resized, but others of its storage can; give growing() for all");
+      refuse(named(kind, array.label, index),
+             " cannot be resized, but others of its storage can; give growing() for all");
   }
 
   std::vector<std::function<void()>> take_back_;

@@ -180,45 +180,48 @@ void HostFields::for_each_piece(const Row& row, Action&& action) {
   }
 }
 
-/// Calls action(first, starts of some rows from this one on) until all of `slots` had their turn.
-template <class Action>
-void HostFields::for_each_listed(const Row& row, SlotList slots, Action&& action) {
-  Starts starts;
-  for (std::size_t first = 0; first < slots.size(); first += most_listed) {
-    const SlotList part = slots.subspan(first, std::min(most_listed, slots.size() - first));
-    std::ranges::transform(part, starts.begin(), [&](SlotIndex slot) { return row.start(slot); });
-    action(first, std::span(starts).first(part.size()));
-  }
-}
-
-/// Calls action(rows, their bytes, the first, how many, offset in a packed block) for every piece
-/// of the first `count` blocks; those behind come next.
-template <class Action>
-void HostFields::for_each_rows(SlotList slots, std::size_t count, Action&& action) const {
-  for (const Row& row : rows_)
-    if (!row.tiles)
+/// Calls action(bytes, first, how many, offset in a packed block, their rows in each list) for
+/// every piece of the blocks in the first `count` slots of each list; those behind may come next.
+template <class Action, class... Lists>
+void HostFields::for_each_rows(std::size_t count, Action&& action, Lists... lists) const {
+  for (const Row& row : rows_) {
+    if (!row.tiles) {
       for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t packed_offset) {
         const Rows rows{row.base + offset, row.slot_stride_bytes, row.piece_bytes};
-        action(SlotRows{rows, slots}, row.piece_bytes, std::size_t{0}, count, packed_offset);
+        action(row.piece_bytes, std::size_t{0}, count, packed_offset, SlotRows{rows, lists}...);
       });
-    else
-      for_each_listed(row, slots.first(count), [&](std::size_t first, auto starts) {
+      continue;
+    }
+    for (std::size_t first = 0; first < count; first += most_listed) {
+      const std::size_t size = std::min(most_listed, count - first);
+      const auto listed = [&](SlotList slots) {
+        Starts starts;
+        std::ranges::transform(slots.subspan(first, size), starts.begin(),
+                               [&](SlotIndex slot) { return row.start(slot); });
+        return starts;
+      };
+      const auto move = [&](const auto&... starts) {
         for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t packed_offset) {
-          action(ListedRows{starts, offset}, row.piece_bytes, first, starts.size(), packed_offset);
+          action(row.piece_bytes, first, size, packed_offset,
+                 ListedRows{std::span(starts).first(size), offset}...);
         });
-      });
+      };
+      move(listed(lists)...);
+    }
+  }
 }
 
 /// Packs the first `count` blocks; those behind are packed next.
 void HostFields::gather_batch(SlotList slots, std::size_t count, std::byte* packed) const {
   for_each_rows(
-      slots, count,
-      [&](const auto& rows, std::size_t bytes, std::size_t first, std::size_t in_batch,
-          std::size_t packed_offset) {
+      count,
+      [&](std::size_t bytes, std::size_t first, std::size_t in_batch, std::size_t packed_offset,
+          const auto& rows) {
         detail::gather_rows(
             rows, bytes, in_batch,
             Packed<std::byte>{packed + first * block_bytes_ + packed_offset, block_bytes_});
-      });
+      },
+      slots);
 }
 
 /// Gathers for a message: past the cache, whole lines at a time. Small blocks are put together in a
@@ -270,37 +273,26 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
     return write_run(dense_ + to.front() * block_bytes_, packed, to.size() * block_bytes_);
   for_each_chunk(to.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
     const std::byte* const chunk = packed + first * block_bytes_;
-    for_each_rows(to.subspan(first), count,
-                  [&](const auto& rows, std::size_t bytes, std::size_t begin, std::size_t in_batch,
-                      std::size_t packed_offset) {
-                    const Packed<const std::byte> from{chunk + begin * block_bytes_ + packed_offset,
-                                                       block_bytes_};
-                    if (bytes < worth_past_cache_bytes / 16)
-                      return detail::scatter_rows(from, rows, bytes, in_batch);
-                    for (std::size_t k = 0; k < in_batch; ++k)
-                      write_run(rows.at(k), from.at(k), bytes);
-                  });
+    for_each_rows(
+        count,
+        [&](std::size_t bytes, std::size_t begin, std::size_t in_batch, std::size_t packed_offset,
+            const auto& rows) {
+          const Packed<const std::byte> from{chunk + begin * block_bytes_ + packed_offset,
+                                             block_bytes_};
+          if (bytes < worth_past_cache_bytes / 16)
+            return detail::scatter_rows(from, rows, bytes, in_batch);
+          for (std::size_t k = 0; k < in_batch; ++k) write_run(rows.at(k), from.at(k), bytes);
+        },
+        to.subspan(first));
   });
 }
 
 void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
-  for (const Row& row : rows_)
-    if (!row.tiles)
-      for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t) {
-        const Rows rows{row.base + offset, row.slot_stride_bytes, row.piece_bytes};
-        detail::copy_rows(SlotRows{rows, from}, SlotRows{rows, to}, row.piece_bytes, block_bytes_);
-      });
-    else
-      for_each_listed(row, from, [&](std::size_t first, auto sources) {
-        Starts targets;
-        std::ranges::transform(to.subspan(first, sources.size()), targets.begin(),
-                               [&](SlotIndex slot) { return row.start(slot); });
-        for_each_piece(row, [&](std::ptrdiff_t offset, std::size_t) {
-          detail::copy_rows(ListedRows{sources, offset},
-                            ListedRows{std::span(targets).first(sources.size()), offset},
-                            row.piece_bytes, block_bytes_);
-        });
-      });
+  for_each_rows(
+      from.size(),
+      [&](std::size_t bytes, std::size_t, std::size_t, std::size_t, const auto& source,
+          const auto& target) { detail::copy_rows(source, target, bytes, block_bytes_); },
+      from, to);
 }
 
 void HostFields::visit_rows(

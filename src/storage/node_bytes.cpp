@@ -12,7 +12,7 @@
 namespace valet::detail {
 namespace {
 
-Diagnostic refused(const char* what, std::size_t count, std::size_t entry_bytes) {
+Diagnostic refusal(const char* what, std::size_t count, std::size_t entry_bytes) {
   return diagnose(ErrorCode::out_of_memory, "the system refused ", what, count, " entries of ",
                   entry_bytes,
                   " bytes; the memory of the machine, ulimit -v and ulimit -d limit it");
@@ -36,7 +36,7 @@ NodeBytes::NodeBytes(MPI_Comm communicator, std::size_t count, std::size_t entry
   agree(communicator, [&](int rank) -> std::optional<Diagnostic> {
     const std::size_t bytes = bounded_product(count, entry_bytes);
     segment_ = storage::NodeSegment::create(bytes);
-    if (segment_ == nullptr) return refused("a node array of ", count, entry_bytes);
+    if (segment_ == nullptr) return refusal("a node array of ", count, entry_bytes);
     if (!segment_->is_shared()) warn_once(rank, bytes);
     return std::nullopt;
   });
@@ -44,14 +44,14 @@ NodeBytes::NodeBytes(MPI_Comm communicator, std::size_t count, std::size_t entry
 
 void NodeBytes::resize(std::size_t count, std::size_t entry_bytes) const {
   if (segment_ == nullptr)
-    throw Error(ErrorCode::invalid_argument,
-                "a node array without memory, which was moved from or never made, cannot be "
-                "resized; use the one that it was moved to, or node_array()");
+    refuse(
+        "a node array without memory, which was moved from or never made, cannot be resized; use "
+        "the one that it was moved to, or node_array()");
   const std::size_t bytes = bounded_product(count, entry_bytes);
   if (segment_->resize(bytes)) return;
   if (bytes <= segment_->room())
     throw Error(ErrorCode::out_of_memory,
-                refused("to resize a node array to ", count, entry_bytes).text +
+                refusal("to resize a node array to ", count, entry_bytes).text +
                     (segment_->is_shared() ? ", and ulimit -f" : ""));
   throw Error(ErrorCode::out_of_memory,
               joined("a node array can grow to ", segment_->room(), " bytes, not to ", count,

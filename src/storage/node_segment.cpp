@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/node_segment.hpp"
 
+#include "base/sizes.hpp"
 #include "storage/huge_pages.hpp"
 #include "storage/shared_memory.hpp"
 
@@ -10,12 +11,10 @@
 #include <fcntl.h>
 #include <functional>
 #include <mutex>
-#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace valet::storage {
@@ -24,20 +23,22 @@ namespace {
 /// Half of the addresses that a process has.
 constexpr std::size_t most_addresses = std::size_t{1} << 46;
 
-/// The segments of this process. Never destroyed, as segments may outlive what is static.
-struct Segments {
+/// What this process has of a kind. Never destroyed, as segments may outlive what is static.
+template <class Entry>
+struct Registry {
   std::mutex mutex;
-  std::vector<const NodeSegment*> list;
+  std::vector<Entry> list;
 
-  static Segments& all() {
-    static Segments& segments = *new Segments;
-    return segments;
+  static Registry& all() {
+    static Registry& registry = *new Registry;
+    return registry;
   }
 };
+using Segments = Registry<const NodeSegment*>;
 
 std::size_t in_pages(std::size_t bytes) {
   static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+  return detail::rounded_up(std::max<std::size_t>(bytes, 1), page);
 }
 
 /// No array outgrows the machine, but many must not use up the addresses (`ulimit -v`).
@@ -94,10 +95,11 @@ bool NodeSegment::open_file() {
 
 /// All of a file that it may have is mapped at once, so that to grow it is enough to extend it.
 bool NodeSegment::reserve(std::size_t room) {
-  reserved_ = reserve_addresses(room + huge_page_bytes);
+  const std::size_t bytes = room + huge_page_bytes;
+  reserved_ = Mapping(reserve_addresses(bytes), Unmap{bytes});
   if (reserved_ == nullptr) return false;
-  const auto from = reinterpret_cast<std::uintptr_t>(reserved_);
-  data_ = reserved_ + (huge_page_bytes - from % huge_page_bytes) % huge_page_bytes;
+  const auto from = reinterpret_cast<std::uintptr_t>(reserved_.get());
+  data_ = reserved_.get() + (huge_page_bytes - from % huge_page_bytes) % huge_page_bytes;
   room_ = room;
   if (is_shared() && mmap(data_, room, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
                           descriptor_.number(), 0) == MAP_FAILED)
@@ -157,7 +159,6 @@ NodeSegment::~NodeSegment() {
   }
   if (is_shared() && handle_.process == static_cast<std::uint64_t>(getpid()))
     static_cast<void>(ftruncate(descriptor_.number(), 0));
-  if (reserved_ != nullptr) munmap(reserved_, room_ + huge_page_bytes);
 }
 
 std::optional<NodePlace> find_in_segments(const std::byte* first, std::uint64_t execution) {
@@ -172,39 +173,20 @@ std::optional<NodePlace> find_in_segments(const std::byte* first, std::uint64_t 
   return std::nullopt;
 }
 
-struct MappedSegment::Mapping {
+struct MappedSegment::MappedFile {
   NodeSegmentHandle handle;  ///< with the most bytes that it was asked for with
-  std::byte* data = nullptr;
-  std::size_t room = 0;  ///< what the file may grow to
+  Mapping memory = {};       ///< with what the file may grow to
   unsigned unused = 0;
-
-  explicit Mapping(const NodeSegmentHandle& segment) : handle(segment) {}
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping() {
-    if (data != nullptr) munmap(data, room);
-  }
-};
-
-/// What this process has mapped. Never destroyed, like the segments.
-struct MappedSegment::Mappings {
-  std::mutex mutex;
-  std::vector<std::shared_ptr<Mapping>> list;
-
-  static Mappings& all() {
-    static Mappings& mappings = *new Mappings;
-    return mappings;
-  }
 };
 
 MappedSegment MappedSegment::find(const NodeSegmentHandle& handle) {
-  Mappings& mappings = Mappings::all();
+  auto& mappings = Registry<std::shared_ptr<MappedFile>>::all();
   const std::lock_guard lock(mappings.mutex);
   MappedSegment found;
-  for (const std::shared_ptr<Mapping>& mapping : mappings.list) {
+  for (const std::shared_ptr<MappedFile>& mapping : mappings.list) {
     NodeSegmentHandle known = mapping->handle;
     known.bytes = handle.bytes;
-    if (known != handle || handle.bytes > mapping->room) continue;
+    if (known != handle || handle.bytes > bytes_of(mapping->memory)) continue;
     mapping->handle.bytes = std::max(mapping->handle.bytes, handle.bytes);
     found.handle_ = handle;
     found.mapping_ = mapping;
@@ -222,19 +204,17 @@ MappedSegment MappedSegment::open(const NodeSegmentHandle& handle,
     return {};
   MappedSegment segment;
   segment.handle_ = handle;
-  segment.mapping_ = std::make_shared<Mapping>(handle);
-  Mapping& mapping = *segment.mapping_;
+  segment.mapping_ = std::make_shared<MappedFile>(MappedFile{handle});
   // With room for what a file will become that grows again and again.
   for (const std::size_t room : {std::bit_ceil(handle.bytes), std::size_t{handle.bytes}}) {
     void* const memory = mmap(nullptr, room, PROT_READ, MAP_SHARED, descriptor.number(), 0);
     if (memory == MAP_FAILED) continue;
-    mapping.data = static_cast<std::byte*>(memory);
-    mapping.room = room;
+    segment.mapping_->memory = Mapping(static_cast<std::byte*>(memory), Unmap{room});
 #if defined(__linux__)
     madvise(memory, room, MADV_HUGEPAGE);  // wishes: of the owner, too
     madvise(memory, room, MADV_DONTDUMP);  // it is in the owner's core file
 #endif
-    Mappings& mappings = Mappings::all();
+    auto& mappings = Registry<std::shared_ptr<MappedFile>>::all();
     const std::lock_guard lock(mappings.mutex);
     mappings.list.push_back(segment.mapping_);
     return segment;
@@ -243,22 +223,22 @@ MappedSegment MappedSegment::open(const NodeSegmentHandle& handle,
 }
 
 void MappedSegment::unmap_unused(unsigned calls) {
-  Mappings& mappings = Mappings::all();
+  auto& mappings = Registry<std::shared_ptr<MappedFile>>::all();
   const std::lock_guard lock(mappings.mutex);
-  std::erase_if(mappings.list, [&](const std::shared_ptr<Mapping>& mapping) {
+  std::erase_if(mappings.list, [&](const std::shared_ptr<MappedFile>& mapping) {
     mapping->unused = mapping.use_count() > 1 ? 0 : mapping->unused + 1;
     return mapping->unused >= calls;
   });
 }
 
 std::uint64_t MappedSegment::mapped_bytes() {
-  Mappings& mappings = Mappings::all();
+  auto& mappings = Registry<std::shared_ptr<MappedFile>>::all();
   const std::lock_guard lock(mappings.mutex);
   std::uint64_t bytes = 0;
-  for (const std::shared_ptr<Mapping>& mapping : mappings.list) bytes += mapping->handle.bytes;
+  for (const std::shared_ptr<MappedFile>& mapping : mappings.list) bytes += mapping->handle.bytes;
   return bytes;
 }
 
-std::byte* MappedSegment::data() const { return mapping_ ? mapping_->data : nullptr; }
+std::byte* MappedSegment::data() const { return mapping_ ? mapping_->memory.get() : nullptr; }
 
 }  // namespace valet::storage

@@ -61,7 +61,7 @@ class VALET_EXPORT NodeSegment {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t room_ = 0;
-  std::byte* reserved_ = nullptr;  ///< room_ and what precedes data_ up to a huge page
+  Mapping reserved_;  ///< room_ and what precedes data_ up to a huge page
   FileDescriptor descriptor_;
   NodeSegmentHandle handle_;
   mutable std::atomic<std::uint64_t> first_execution_ = 0;
@@ -103,11 +103,10 @@ class VALET_EXPORT MappedSegment {
   [[nodiscard]] std::byte* data() const;
 
  private:
-  struct Mapping;
-  struct Mappings;
+  struct MappedFile;
 
   NodeSegmentHandle handle_;
-  std::shared_ptr<Mapping> mapping_;
+  std::shared_ptr<MappedFile> mapping_;
 };
 
 }  // namespace valet::storage

@@ -6,7 +6,6 @@
 
 #if defined(__linux__)
 #include <fcntl.h>
-#include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -40,7 +39,7 @@ SharedMemory SharedMemory::create(std::size_t bytes) {
       !shared.map(bytes))
     return {};
   const std::uint64_t key = random_key();
-  std::memcpy(shared.data_, &key, sizeof key);
+  std::memcpy(shared.data(), &key, sizeof key);
   return shared;
 }
 
@@ -49,8 +48,7 @@ bool SharedMemory::map(std::size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                             descriptor_.number(), 0);
   if (memory == MAP_FAILED) return false;
-  data_ = static_cast<std::byte*>(memory);
-  size_ = bytes;
+  data_ = Mapping(static_cast<std::byte*>(memory), Unmap{bytes});
   return true;
 }
 
@@ -66,37 +64,19 @@ SharedMemory SharedMemory::open(const SharedMemoryHandle& handle, FileDescriptor
 }
 
 SharedMemoryHandle SharedMemory::handle() const {
-  SharedMemoryHandle handle{size_, static_cast<std::uint64_t>(getpid()),
+  SharedMemoryHandle handle{size(), static_cast<std::uint64_t>(getpid()),
                             static_cast<std::uint64_t>(descriptor_.number()), 0};
   if (data_ == nullptr) return {};
-  std::memcpy(&handle.key, data_, sizeof handle.key);
+  std::memcpy(&handle.key, data(), sizeof handle.key);
   return handle;
 }
 
 void SharedMemory::close() noexcept { descriptor_ = FileDescriptor(); }
-
-SharedMemory::~SharedMemory() {
-  close();
-  if (data_ != nullptr) munmap(data_, size_);
-}
 #else
 SharedMemory SharedMemory::create(std::size_t) { return {}; }
 SharedMemory SharedMemory::open(const SharedMemoryHandle&, FileDescriptor) { return {}; }
 SharedMemoryHandle SharedMemory::handle() const { return {}; }
 void SharedMemory::close() noexcept {}
-SharedMemory::~SharedMemory() = default;
 #endif
-
-SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      descriptor_(std::move(other.descriptor_)) {}
-
-SharedMemory& SharedMemory::operator=(SharedMemory other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
 
 }  // namespace valet::storage

@@ -40,24 +40,18 @@ class SharedMemory {
   [[nodiscard]] static SharedMemory open(const SharedMemoryHandle& handle,
                                          FileDescriptor descriptor);
 
-  SharedMemory(SharedMemory&& other) noexcept;
-  SharedMemory& operator=(SharedMemory other) noexcept;
-  SharedMemory(const SharedMemory&) = delete;
-  ~SharedMemory();
-
   [[nodiscard]] SharedMemoryHandle handle() const;
   /// Ends the time in which other processes can open it.
   void close() noexcept;
 
-  [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return bytes_of(data_); }
 
  private:
   explicit SharedMemory(FileDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
   bool map(std::size_t bytes);
 
-  std::byte* data_ = nullptr;
-  std::size_t size_ = 0;
+  Mapping data_;
   FileDescriptor descriptor_;
 };
 

@@ -67,10 +67,8 @@ class VALET_EXPORT HostFields : public StorageBackend {
   void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;
   template <class Action>
   static void for_each_piece(const Row& row, Action&& action);
-  template <class Action>
-  static void for_each_listed(const Row& row, SlotList slots, Action&& action);
-  template <class Action>
-  void for_each_rows(SlotList slots, std::size_t count, Action&& action) const;
+  template <class Action, class... Lists>
+  void for_each_rows(std::size_t count, Action&& action, Lists... lists) const;
   void gather_batch(SlotList slots, std::size_t count, std::byte* packed) const;
   void gather_streaming(SlotList slots, std::byte* packed) const;
 
