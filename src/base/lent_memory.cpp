@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/lent_memory.hpp"
 
+#include "base/sizes.hpp"
+
 #include <algorithm>
 #include <functional>
 
@@ -24,8 +26,7 @@ void* LentMemory::serve(const Ledger& ledger, std::size_t bytes) noexcept {
   if (from == nullptr || bytes > from->memory_.size() - from->used_) return nullptr;
   constexpr std::size_t alignment = alignof(std::max_align_t);
   std::byte* const memory = from->memory_.data() + from->used_;
-  from->used_ =
-      std::min(from->memory_.size(), from->used_ + (bytes + alignment - 1) / alignment * alignment);
+  from->used_ = std::min(from->memory_.size(), from->used_ + rounded_up(bytes, alignment));
   return memory;
 }
 

@@ -34,6 +34,11 @@ inline constexpr std::uint64_t most_slots = std::numeric_limits<std::uint32_t>::
   return a > most_bytes || b > most_bytes - a ? most_bytes + 1 : a + b;
 }
 
+/// The least multiple of `unit` that is not below `bytes`.
+[[nodiscard]] constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 /// A budget of any size, which is as good as endless from most_bytes on.
 [[nodiscard]] constexpr std::uint64_t bounded_budget(std::uint64_t bytes) {
   return bytes < most_bytes ? bytes : most_bytes;

@@ -15,7 +15,6 @@
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
-#include "plan/plan_state.hpp"
 #include "plan/planner.hpp"
 #include "plan/same_fields.hpp"
 #include "schedule/methods.hpp"
@@ -24,8 +23,6 @@
 #include <valet/detail/first_failure.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <new>
 #include <utility>
@@ -33,10 +30,11 @@
 namespace valet {
 namespace {
 
-constexpr std::size_t alignment = detail::cache_line_bytes;
 constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute again";
 
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+std::size_t whole_lines_of(std::size_t bytes) {
+  return detail::rounded_up(bytes, detail::cache_line_bytes);
+}
 
 /// The storages of all ranks: what at least one of them does.
 struct Storages {
@@ -60,8 +58,7 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   report.neighbours = mpi::count_neighbours(flows.outgoing, flows.incoming, state.channel.rank());
   // The promise that plan.hpp makes. Not both tables at a time: planning has ended when the root
   // begins.
-  const auto has_root = schedule::traits_of(state.options.method).has_root;
-  const bool is_root = state.channel.rank() == 0 && has_root && has_root(state.options);
+  const bool is_root = state.channel.rank() == 0 && schedule::has_root(state.options);
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   report.extra_bytes_bound =
@@ -101,7 +98,7 @@ class plan::Executor {
 
   [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
   [[nodiscard]] std::size_t lent_bytes() const {
-    return aligned(scratch_bytes()) + slots_to_track() * sizeof(SlotIndex);
+    return whole_lines_of(scratch_bytes()) + slots_to_track() * sizeof(SlotIndex);
   }
 
   /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
@@ -109,7 +106,7 @@ class plan::Executor {
     const std::size_t bytes = scratch_bytes();
     if (!lent.empty()) {
       scratch_ = lent.first(bytes);
-      auto* const memory = static_cast<void*>(lent.data() + aligned(bytes));
+      auto* const memory = static_cast<void*>(lent.data() + whole_lines_of(bytes));
       origins_ = {static_cast<SlotIndex*>(memory), slots_to_track()};
       has_own_ = false;
       return;
@@ -399,8 +396,7 @@ auto without_surprise(Step&& step) {
 
 void require_idle(const plan::State& state) {
   if (state.executor && state.executor->is_running())
-    throw Error(ErrorCode::invalid_argument,
-                "an execution of this plan is under way; wait for it first");
+    refuse("an execution of this plan is under way; wait for it first");
 }
 
 /// Looks at the storage, and agrees that all ranks can move its blocks. Collective.
@@ -455,9 +451,9 @@ void flows::bind(plan::State& state, const BlockStorage& storage) {
 void flows::begin(plan::State& state) {
   require_idle(state);
   if (!state.bound)
-    throw Error(ErrorCode::invalid_argument,
-                "this plan is not bound to a storage; bind it, after each execution with another "
-                "storage, too, or give the storage");
+    refuse(
+        "this plan is not bound to a storage; bind it, after each execution with another storage, "
+        "too, or give the storage");
   plan::Executor& executor = *state.executor;
   if (!executor.begins_alone()) mpi::barrier(state.channel);
   if (engine::Pulls* const pulls = executor.pulls()) pulls->meet();

@@ -221,6 +221,12 @@ void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
 VALET_EXPORT void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
                                     std::span<std::byte> all);
 
+/// The same for a value of each rank.
+template <class Value>
+void gather_everywhere(const Channel& channel, const Value& own, std::span<Value> all) {
+  gather_everywhere(channel, std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(all));
+}
+
 /// The largest value of the ranks below this one; the least possible one on rank 0. Collective.
 std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value);
 

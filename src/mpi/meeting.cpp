@@ -17,6 +17,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <random>
 #include <sstream>
@@ -158,18 +159,26 @@ std::optional<Diagnostic> found_by(Look&& look) {
   }
 }
 
-using Port = std::array<char, MPI_MAX_PORT_NAME>;
+/// A port, from open() on until the end of the scope. Local.
+struct Port {
+  std::array<char, MPI_MAX_PORT_NAME> name{};
 
-/// Local.
-std::optional<Diagnostic> open_port(Port& port) {
-  try {
-    check(MPI_Open_port(MPI_INFO_NULL, port.data()), "MPI_Open_port");
-  } catch (const Error& error) {
-    port = {};
-    return diagnose(error.code(), error.what(), ". ", remedy);
+  Port() = default;
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+  ~Port() {
+    if (name[0] != '\0') MPI_Close_port(name.data());
   }
-  return std::nullopt;
-}
+  std::optional<Diagnostic> open() {
+    try {
+      check(MPI_Open_port(MPI_INFO_NULL, name.data()), "MPI_Open_port");
+    } catch (const Error& error) {
+      name = {};
+      return diagnose(error.code(), error.what(), ". ", remedy);
+    }
+    return std::nullopt;
+  }
+};
 
 /// Until another job is about to connect to `port`. Local.
 std::optional<Diagnostic> wait_for_job(const Meeting& meeting, const std::string& port) {
@@ -233,14 +242,24 @@ void survive_broken_connections() {
 
 using Connect = int (*)(const char*, MPI_Info, int, MPI_Comm, MPI_Comm*);
 
-/// The way of both from the files to the intercommunicator. Collective.
-MPI_Comm connect(const Channel& channel, Connect call, const char* call_name,
-                 const std::string& port) {
+/// The way of both, by the files to the intercommunicator. Collective.
+/// @param look  Finds the port, or what is wrong. On rank 0.
+MPI_Comm meet(MPI_Comm communicator, const Meeting& meeting, Connect call, const char* call_name,
+              const std::function<std::optional<Diagnostic>(std::string& port)>& look) {
+  const detail::MemoryReserve reserve;
+  const Channel channel = Channel::open_for_call(communicator);
+  std::string port;
+  std::optional<Diagnostic> failed;
+  if (channel.rank() == 0)
+    failed = found_by([&] {
+      std::optional<Diagnostic> found = check_meeting(meeting);
+      return found ? found : look(port);
+    });
+  agree(channel, failed);
   // On a communicator whose errors return: all ranks of the job are to hear of them.
   MPI_Comm quiet = MPI_COMM_NULL, both = MPI_COMM_NULL;
   check(MPI_Comm_dup(channel.get(), &quiet), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(quiet, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
-  std::optional<Diagnostic> failed;
   try {
     check(call(port.c_str(), MPI_INFO_NULL, 0, quiet, &both), call_name);
   } catch (const Error& error) {
@@ -256,45 +275,20 @@ MPI_Comm connect(const Channel& channel, Connect call, const char* call_name,
 
 MPI_Comm accept_job(MPI_Comm communicator, const std::string& name, const std::string& folder,
                     double timeout_seconds) {
-  const detail::MemoryReserve reserve;
-  const Channel channel = Channel::open_for_call(communicator);
   const Meeting meeting{name, folder, timeout_seconds};
-  Port port{};
-  std::optional<Diagnostic> wrong;
-  if (channel.rank() == 0)
-    wrong = found_by([&] {
-      std::optional<Diagnostic> found = check_meeting(meeting);
-      if (!found) found = open_port(port);
-      return found ? found : wait_for_job(meeting, port.data());
-    });
-  const auto close = [&] {
-    if (port[0] != '\0') MPI_Close_port(port.data());
-  };
-  try {
-    agree(channel, wrong);
-    const MPI_Comm both = connect(channel, MPI_Comm_accept, "MPI_Comm_accept", port.data());
-    close();
-    return both;
-  } catch (...) {
-    close();
-    throw;
-  }
+  Port own;
+  return meet(communicator, meeting, MPI_Comm_accept, "MPI_Comm_accept", [&](std::string& port) {
+    std::optional<Diagnostic> found = own.open();
+    port = own.name.data();
+    return found ? found : wait_for_job(meeting, port);
+  });
 }
 
 MPI_Comm connect_job(MPI_Comm communicator, const std::string& name, const std::string& folder,
                      double timeout_seconds) {
-  const detail::MemoryReserve reserve;
-  const Channel channel = Channel::open_for_call(communicator);
   const Meeting meeting{name, folder, timeout_seconds};
-  std::string port;
-  std::optional<Diagnostic> wrong;
-  if (channel.rank() == 0)
-    wrong = found_by([&] {
-      std::optional<Diagnostic> found = check_meeting(meeting);
-      return found ? found : find_job(meeting, port);
-    });
-  agree(channel, wrong);
-  return connect(channel, MPI_Comm_connect, "MPI_Comm_connect", port);
+  return meet(communicator, meeting, MPI_Comm_connect, "MPI_Comm_connect",
+              [&](std::string& port) { return find_job(meeting, port); });
 }
 
 }  // namespace valet::mpi

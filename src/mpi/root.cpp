@@ -104,7 +104,7 @@ void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
   {
     const std::array<std::uint64_t, 1> length{words.size()};
     Array<std::uint64_t> lengths(ledger, counts.size());
-    gather_words(channel, length, {lengths.data(), lengths.size()});
+    gather_words(channel, length, lengths);
     for (std::size_t rank = 0; rank < counts.size(); ++rank) {
       counts[rank] = checked_count(lengths[rank]);
       sum += lengths[rank];

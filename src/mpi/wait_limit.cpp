@@ -2,6 +2,7 @@
 #include "mpi/wait_limit.hpp"
 
 #include "base/diagnose.hpp"
+#include "base/sizes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,8 +13,7 @@ namespace {
 
 /// `bytes`, and what is left of the last place that any type could begin at.
 std::size_t rounded(std::size_t bytes) {
-  constexpr std::size_t unit = alignof(std::max_align_t);
-  return (bytes + unit - 1) / unit * unit;
+  return detail::rounded_up(bytes, alignof(std::max_align_t));
 }
 
 template <class T>

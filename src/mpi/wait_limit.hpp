@@ -5,9 +5,9 @@
 /// test and yield, and throw once nothing has come for so long. Without one they are MPI's own
 /// blocking calls.
 
-#include "mpi/channel.hpp"
 #include "mpi/check.hpp"
 #include <valet/export.hpp>
+#include <valet/mpi.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -79,12 +79,13 @@ class CallCopy {
 
 /// Does a call that may block: `blocking`, or where waiting is limited `starting`, its nonblocking
 /// variant, on a copy of its memory.
+/// @param channel  Knows the wait_limit(), in seconds; 0 for none.
 /// @param name  Of the call, for errors.
 /// @param with  with(call, memory, request...) calls it; the request only with `starting`.
 /// @param peer  A rank to name in errors.
-template <class Blocking, class Starting, class With>
-void call_blocking(const Channel& channel, const char* name, Blocking* blocking, Starting* starting,
-                   const CallMemory& memory, With&& with, int peer = no_peer) {
+template <class AnyChannel, class Blocking, class Starting, class With>
+void call_blocking(const AnyChannel& channel, const char* name, Blocking* blocking,
+                   Starting* starting, const CallMemory& memory, With&& with, int peer = no_peer) {
   const double seconds = channel.wait_limit();
   if (seconds <= 0) return check(with(blocking, memory), name, peer);
   CallCopy copy(memory);

@@ -4,7 +4,8 @@
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <bit>
 
 namespace valet::objects {
 namespace {

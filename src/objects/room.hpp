@@ -3,13 +3,12 @@
 
 /// The memory of a migration for packed objects, of the call's loan.
 
+#include "base/sizes.hpp"
 #include "objects/batches.hpp"
 #include "objects/call.hpp"
 #include <valet/error.hpp>
 #include <valet/export.hpp>
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -30,7 +29,7 @@ inline constexpr std::size_t first_byte = held_page_bytes / 2;
 
 /// Whole pages for `bytes` of packed objects.
 [[nodiscard]] constexpr std::uint64_t pages_for(std::uint64_t bytes) {
-  return (bytes + first_byte_of(bytes) + held_page_bytes - 1) / held_page_bytes * held_page_bytes;
+  return detail::rounded_up(bytes + first_byte_of(bytes), held_page_bytes);
 }
 
 /// What a rank needs memory for.

@@ -46,10 +46,9 @@ class CentralDivision final : public Division {
   /// Collective: on all ranks, those that want nothing included.
   void divide(const Demand& demand, std::span<std::uint64_t> shares) override {
     collect(demand);
-    const std::span<int> counts(counts_.data(), counts_.size());
-    mpi::gather_lists(channel_, own_, counts, all_, ledger_);
+    mpi::gather_lists(channel_, own_, std::span(counts_), all_, ledger_);
     solve();
-    mpi::scatter_lists(channel_, all_, counts, own_, ledger_);
+    mpi::scatter_lists(channel_, all_, counts_, own_, ledger_);
     std::size_t taken = 0;
     for (std::size_t s = 0; s < shares.size(); ++s)
       shares[s] = demand.ready[s] > 0 && taken < own_.size() ? own_[taken++] : 0;
@@ -198,7 +197,7 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
       counts_[rank] = static_cast<int>(room_[rank].used);
       for (std::size_t k = 0; k < room_[rank].used; ++k) all_[kept++] = all_[room_[rank].first + k];
     }
-    mpi::scatter_lists(channel_, all_, {counts_.data(), counts_.size()}, own_, ledger_);
+    mpi::scatter_lists(channel_, all_, counts_, own_, ledger_);
     // From here on sources are numbers, and amounts are sums.
     Vector<std::uint64_t> sums(sources_.size(), 0, ledger_);
     for (std::size_t k = 0; k < own_.size(); k += action_words) {
@@ -216,8 +215,7 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
       own_.push_back(static_cast<std::uint64_t>(sources_[s].rank));
       own_.push_back(demand.left[s]);
     }
-    mpi::gather_lists(channel_, own_, std::span<int>(counts_.data(), counts_.size()), all_,
-                      ledger_);
+    mpi::gather_lists(channel_, own_, std::span(counts_), all_, ledger_);
     own_.clear();
     room_ = Array<Room>(ledger_, counts_.size());
     std::size_t at = 0, words = 0;
@@ -275,7 +273,7 @@ class CyclicDivision final : public Division, private schedule::CyclicLink {
 MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger, std::size_t sources) {
   Array<std::uint64_t> all(ledger, mpi::ranks_on_root(channel));
   const std::array<std::uint64_t, 1> mine{sources};
-  mpi::gather_words(channel, mine, {all.data(), all.size()});
+  mpi::gather_words(channel, mine, all);
   if (all.size() == 0) return {};
   return {std::accumulate(all.begin(), all.end(), std::uint64_t{0}),
           *std::max_element(all.begin(), all.end())};

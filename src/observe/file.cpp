@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/file.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/file_limit.hpp"
 #include "base/machine_identity.hpp"
 
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <random>
@@ -207,6 +209,12 @@ void File::close() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
   temporary_.clear();
   path_.clear();
+}
+
+std::string cannot_write(const char* what, const std::string& path, int error) {
+  return joined("cannot write ", what, " to '", path, "' (", std::strerror(error),
+                "); the migration itself went on. Give a path in a directory with room for it that "
+                "rank 0 can write");
 }
 
 int append(const std::string& path, std::span<const char> text) {

@@ -70,6 +70,9 @@ class VALET_EXPORT File {
   std::string temporary_;                         ///< its name until then, if it has one
 };
 
+/// The warning that it could not be written. @param what  Such as "the trace". Local.
+[[nodiscard]] std::string cannot_write(const char* what, const std::string& path, int error);
+
 /// Appends a text to a file, which is made where there is none: all of it or, after an error,
 /// nothing. Local. @return 0, or the error.
 [[nodiscard]] VALET_EXPORT int append(const std::string& path, std::span<const char> text);

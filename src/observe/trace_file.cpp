@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -27,10 +26,7 @@ std::string opening(const TraceCaption& caption, int ranks) {
 }
 
 std::string warning(const std::string& path, int error, std::uint64_t lost) {
-  if (error != 0)
-    return joined("cannot write the trace to '", path, "' (", std::strerror(error),
-                  "); the migration itself went on. Give a path in a directory with room for it "
-                  "that rank 0 can write");
+  if (error != 0) return cannot_write("the trace", path, error);
   return joined("the trace in '", path, "' lacks ", lost,
                 " events that found no room; set TMPDIR to a directory with room for a temporary "
                 "file of every rank");

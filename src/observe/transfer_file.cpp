@@ -8,7 +8,6 @@
 #include <valet/log.hpp>
 #include <valet/version.hpp>
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -110,10 +109,7 @@ void write_transfers(const mpi::Channel& channel, const std::string& path,
     if (is_root) output.publish();
   }
   if (is_root && output.error() != 0)
-    log(LogLevel::warning, channel.rank(),
-        joined("cannot write the transfers to '", path, "' (", std::strerror(output.error()),
-               "); the migration itself went on. Give a path in a directory with room for it "
-               "that rank 0 can write"));
+    log(LogLevel::warning, channel.rank(), cannot_write("the transfers", path, output.error()));
 }
 
 }  // namespace valet::observe

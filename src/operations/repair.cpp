@@ -40,13 +40,13 @@ class Repair {
     count_blocks();
     if (!exchange_counts()) return {};
     gather_loads();
-    const schedule::LoadSum sum = schedule::sum_of({loads_.data(), loads_.size()});
+    const schedule::LoadSum sum = schedule::sum_of(loads_);
     if (sum.blocks > sum.slots) throw infeasible(sum);
-    schedule::fill_room({loads_.data(), loads_.size()}, sum.excess, {ends_.data(), ends_.size()});
+    schedule::fill_room(loads_, sum.excess, ends_);
     exchange_changes();
     RepairResult result{.changed_in_all = sum.excess};
     for (const FlowChange& change : changes_) result.changed += change.count;
-    schedule::change_destinations(ranks_, occupied_.mask(), changes_, {ends_.data(), ends_.size()});
+    schedule::change_destinations(ranks_, occupied_.mask(), changes_, ends_);
     return result;
   }
 
@@ -115,8 +115,7 @@ class Repair {
                                given_.reserve(sources_.size());
                              },
                              [&] { return no_memory_to_repair(ranks_.size()); }));
-    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&load_, 1)),
-                           std::as_writable_bytes(std::span(loads_.data(), loads_.size())));
+    mpi::gather_everywhere(channel_, load_, std::span(loads_));
   }
 
   /// A rank with too many blocks tells every source how many of its blocks it gives up, and where
@@ -126,21 +125,16 @@ class Repair {
       if (loads_[static_cast<std::size_t>(to.rank)].excess() > 0) changes_.push_back({to.rank});
     FlowChange own{channel_.rank()};
     if (load_.excess() > 0) own = give_up();
-    constexpr std::size_t words = 2;
-    const auto two = [](const FlowChange&) -> std::uint64_t { return words; };
-    const auto provide = [](const FlowChange& flow, std::uint64_t, std::span<std::uint64_t> to) {
-      to[0] = flow.first;
-      to[1] = flow.count;
-    };
-    const auto consume = [](FlowChange& flow, std::uint64_t, std::span<std::uint64_t> from) {
-      flow.first = from[0];
-      flow.count = from[1];
-    };
-    mpi::NeighbourWords(
-        channel_, ledger_, mpi::tag_repair, words,
-        mpi::PeerWords{std::span<FlowChange>(given_), channel_.rank(), two, provide},
-        mpi::PeerWords{std::span<FlowChange>(changes_), channel_.rank(), two, consume})
-        .run();
+    mpi::exchange_words(
+        channel_, ledger_, mpi::tag_repair, 2, std::span(given_), std::span(changes_),
+        [](const FlowChange& flow, std::span<std::uint64_t> to) {
+          to[0] = flow.first;
+          to[1] = flow.count;
+        },
+        [](FlowChange& flow, std::span<const std::uint64_t> from) {
+          flow.first = from[0];
+          flow.count = from[1];
+        });
     const auto behind = std::ranges::lower_bound(changes_, own.rank, {}, &FlowChange::rank);
     if (own.count > 0) changes_.insert(behind, own);
   }

@@ -64,8 +64,7 @@ class Resizing {
         after_(after) {
     const bool by_weight = agree(part, before, options);
     const schedule::RankLoad own{part.count, part.room};
-    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&own, 1)),
-                           std::as_writable_bytes(std::span(loads_.data(), loads_.size())));
+    mpi::gather_everywhere(channel_, own, std::span(loads_));
     for (std::size_t r = 0; r < holders_.size(); ++r) holders_[r] = {0, loads_[r].slots};
     total_ = schedule::sum_of(loads_).blocks;
     require_room();
@@ -81,9 +80,7 @@ class Resizing {
 
   /// Whether blocks keep their global order; then rank r gets those from bounds()[r] on.
   [[nodiscard]] bool keeps_order() const { return keeps_order_; }
-  [[nodiscard]] std::span<const std::int64_t> bounds() const {
-    return {bounds_.data(), bounds_.size()};
-  }
+  [[nodiscard]] std::span<const std::int64_t> bounds() const { return bounds_; }
   /// The rank of each block of this one, which it takes 4 bytes for. Collective.
   std::span<const int> ranks() {
     mpi::agree(channel_,
@@ -195,9 +192,7 @@ class Resizing {
     std::array<double, 1> all = own, below{};
     mpi::sum(channel_, std::span<double>(all));
     mpi::sum_of_lower(channel_, own, below);
-    if (std::isinf(all[0]))
-      throw Error(ErrorCode::invalid_argument,
-                  "the sum of all weights is infinite; give smaller ones");
+    if (std::isinf(all[0])) refuse("the sum of all weights is infinite; give smaller ones");
     if (all[0] == 0) return;
     // Blocks of this rank in each share, then in all shares below.
     std::ranges::fill(shares_, std::uint64_t{0});
@@ -205,9 +200,9 @@ class Resizing {
       ++shares_[schedule::share_of(below[0], weight, all[0], holders_.size())];
       below[0] += weight;
     }
-    mpi::sum(channel_, std::span(shares_.data(), shares_.size()));
+    mpi::sum(channel_, std::span(shares_));
     std::partial_sum(shares_.begin(), shares_.end(), bounds_.begin() + 1);
-    schedule::fit_bounds(holders_, std::span(bounds_.data(), bounds_.size()));
+    schedule::fit_bounds(holders_, std::span(bounds_));
   }
 
   const mpi::Channel channel_;

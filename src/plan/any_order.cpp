@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/any_order.hpp"
 
-#include <algorithm>
-#include <array>
-
 namespace valet::plan {
 namespace {
 

@@ -61,8 +61,7 @@ class ComputedCounts {
     const MapDescription own{words_of(mine.parts[0]), static_cast<std::uint32_t>(mine.count),
                              static_cast<std::uint32_t>(mine.used),
                              static_cast<std::uint32_t>(detail), mine.without};
-    mpi::gather_everywhere(channel, std::as_bytes(std::span(&own, 1)),
-                           std::as_writable_bytes(std::span(all_)));
+    mpi::gather_everywhere(channel, own, std::span(all_));
     if (layout == MapLayout::blocks)
       sum_lengths(channel, ledger, own, leaving);
     else

@@ -11,7 +11,6 @@
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 

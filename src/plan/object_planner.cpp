@@ -78,8 +78,7 @@ class ObjectPlanner {
   void gather_counts(bool is_wrong) {
     const std::uint64_t own = is_wrong ? wrong_count : count_;
     counts_ = Array<std::uint64_t>(state_.ledger, static_cast<std::size_t>(ranks()));
-    mpi::gather_everywhere(state_.channel, std::as_bytes(std::span(&own, 1)),
-                           std::as_writable_bytes(std::span(counts_)));
+    mpi::gather_everywhere(state_.channel, own, std::span(counts_));
     objects_ = 0;
     for (const std::uint64_t count : counts_) {
       any_wrong_ = any_wrong_ || count == wrong_count;
@@ -112,7 +111,7 @@ class ObjectPlanner {
     bounds[0] = 0;
     for (std::size_t r = 0; r < counts_.size(); ++r)
       bounds[r + 1] = bounds[r] + static_cast<std::int64_t>(counts_[r]);
-    return layout::ObjectSide(std::span<const std::int64_t>(bounds.data(), bounds.size()));
+    return layout::ObjectSide(std::span<const std::int64_t>(bounds));
   }
 
   void compute() {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/methods.hpp"
 
+#include "base/diagnose.hpp"
+
 #include <algorithm>
 #include <array>
-#include <string>
 
 namespace valet::schedule {
 namespace {
@@ -51,8 +52,7 @@ const MethodTraits* find_traits(Method method) noexcept {
 
 const MethodTraits& traits_of(Method method) {
   if (const MethodTraits* const traits = find_traits(method)) return *traits;
-  throw Error(ErrorCode::invalid_argument, "method " + std::to_string(static_cast<int>(method)) +
-                                               " moves no blocks; start from the default options");
+  refuse("method ", static_cast<int>(method), " moves no blocks; start from the default options");
 }
 
 }  // namespace valet::schedule

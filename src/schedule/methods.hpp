@@ -61,6 +61,11 @@ struct MethodTraits {
 [[nodiscard]] VALET_EXPORT const MethodTraits* find_traits(Method method) noexcept;
 /// The row of a method that is one. @throws Error invalid_argument.
 [[nodiscard]] VALET_EXPORT const MethodTraits& traits_of(Method method);
+/// Whether rank 0 keeps a table over all ranks in the method of the options, which is one.
+[[nodiscard]] inline bool has_root(const Options& options) {
+  const auto asks = traits_of(options.method).has_root;
+  return asks != nullptr && asks(options);
+}
 /// What is wrong with a method that is none, and with the other choices of options. Local.
 /// @param option  What the message calls it.
 [[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_method(const char* option,

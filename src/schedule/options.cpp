@@ -68,19 +68,16 @@ std::optional<Diagnostic> schedule::check_method(const char* option, Method meth
 }
 
 std::optional<Diagnostic> schedule::check_choices(const Options& options) {
-  if (auto unknown = check_method("option method", options.method)) return unknown;
-  if (auto unknown = detail::unknown_choice(orders, "option order", options.order)) return unknown;
-  if (auto unknown =
-          detail::unknown_choice(negative_ranks, "option negative_rank", options.negative_rank))
-    return unknown;
-  const PhasedOptions& phased_options = options.phased;
-  if (auto unknown =
-          detail::unknown_choice(heuristics, "option phased.heuristic", phased_options.heuristic))
-    return unknown;
-  if (auto unknown =
-          detail::unknown_choice(schedulers, "option phased.scheduler", phased_options.scheduler))
-    return unknown;
-  return detail::unknown_choice(edge_orders, "option cyclic.edge_order", options.cyclic.edge_order);
+  std::optional<Diagnostic> unknown = check_method("option method", options.method);
+  const auto check = [&](const auto& table, const char* option, auto value) {
+    if (!unknown) unknown = detail::unknown_choice(table, option, value);
+  };
+  check(orders, "option order", options.order);
+  check(negative_ranks, "option negative_rank", options.negative_rank);
+  check(heuristics, "option phased.heuristic", options.phased.heuristic);
+  check(schedulers, "option phased.scheduler", options.phased.scheduler);
+  check(edge_orders, "option cyclic.edge_order", options.cyclic.edge_order);
+  return unknown;
 }
 
 std::span<const Heuristic> all_heuristics() noexcept {
@@ -110,9 +107,7 @@ std::size_t parse_bytes(std::string_view text) {
     good = good && (behind.empty() || behind == "iB");
   }
   if (!good || value > std::numeric_limits<std::size_t>::max() / unit)
-    throw Error(ErrorCode::invalid_argument,
-                "'" + std::string(text) +
-                    "' is not a number of bytes; write for example 4M, 4MiB, 512K or 65536");
+    refuse("'", text, "' is not a number of bytes; write for example 4M, 4MiB, 512K or 65536");
   return value * unit;
 }
 

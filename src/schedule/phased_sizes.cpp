@@ -5,8 +5,6 @@
 #include "base/sizes.hpp"
 #include "schedule/stream_sizes.hpp"
 
-#include <algorithm>
-
 namespace valet::schedule {
 namespace {
 

@@ -3,8 +3,6 @@
 
 #include "base/sizes.hpp"
 
-#include <algorithm>
-
 namespace valet::schedule {
 namespace {
 
@@ -29,8 +27,7 @@ std::uint64_t wished_blocks(const StreamLimits& limits) {
 }
 
 std::uint64_t whole_lines(std::uint64_t bytes) {
-  constexpr std::size_t line = detail::cache_line_bytes;
-  return (bytes + line - 1) / line * line;
+  return detail::rounded_up(bytes, detail::cache_line_bytes);
 }
 
 /// Bytes of so many buffers for messages of the user's size, or that of Valet.

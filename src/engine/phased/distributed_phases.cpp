@@ -94,8 +94,7 @@ class DistributedPhases final : public Phases {
     mpi::gather_words(
         channel_, mine,
         {reinterpret_cast<std::uint64_t*>(totals.data()), mine.size() * totals.size()});
-    schedule::ContinuousMatches flows =
-        schedule::continuous_matches(ledger_, {totals.data(), totals.size()});
+    schedule::ContinuousMatches flows = schedule::continuous_matches(ledger_, totals);
     totals = {};
     std::array<std::uint64_t, 2> words{flows.equal_phases, flows.before.empty() ? 0U : 1U};
     mpi::broadcast_words(channel_, words);

@@ -53,7 +53,7 @@ struct ParkingWish {
     const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(wish.balance),
                                             wish.has_blocks ? 1U : 0U};
     Array<std::uint64_t> all(ledger, 2 * ranks);
-    mpi::gather_words(channel, mine, {all.data(), all.size()});
+    mpi::gather_words(channel, mine, all);
     Array<std::int64_t> balances(ledger, ranks);
     bool some_left = false;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -62,7 +62,7 @@ struct ParkingWish {
     }
     done[0] = some_left ? 0 : 1;
     if (ranks > 0) matches.reserve(ranks - 1);
-    schedule::match_in_order(std::span<const std::int64_t>(balances.data(), balances.size()),
+    schedule::match_in_order(balances,
                              [&](const schedule::Match& match) { matches.push_back(match); });
   }
   mpi::broadcast_words(channel, done);

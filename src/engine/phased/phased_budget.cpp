@@ -53,7 +53,7 @@ ScheduleNeed schedule_need(const mpi::Channel& channel, Ledger& ledger, const Op
   if (options.phased.scheduler != Scheduler::centralized) return {};
   const std::size_t ranks = mpi::ranks_on_root(channel);
   Array<std::uint64_t> rows(ledger, ranks);
-  mpi::gather_words(channel, {&transfers, 1}, {rows.data(), rows.size()});
+  mpi::gather_words(channel, {&transfers, 1}, rows);
   if (ranks == 0) return {};
   const auto nonzeros =
       static_cast<std::size_t>(std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}));

@@ -72,7 +72,7 @@ void scatter_counts(const mpi::Channel& channel, Ledger& ledger, std::span<const
     all.push_back(std::uint64_t{item.*peer} << 32 | item.*target);
     all.push_back(item.blocks);
   }
-  mpi::scatter_lists(channel, all, {counts.data(), counts.size()}, words, ledger);
+  mpi::scatter_lists(channel, all, counts, words, ledger);
   own.clear();
   own.reserve(words.size() / 2);
   for (std::size_t k = 0; k < words.size(); k += 2)

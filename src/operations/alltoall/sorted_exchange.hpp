@@ -176,8 +176,7 @@ class SortedExchange {
     // The free slots of all ranks, in order, become those of rank 0, 1, and so on.
     const std::uint64_t free_before = slots(method) - before_, free_after = slots(method) - after_;
     Array<std::uint64_t> all(state_.ledger, static_cast<std::size_t>(channel_.size()));
-    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&free_after, 1)),
-                           std::as_writable_bytes(std::span(all)));
+    mpi::gather_everywhere(channel_, free_after, std::span(all));
     const std::uint64_t begin = mpi::sum_of_lower(channel_, free_before);
     const auto for_each = [&](auto&& each) {
       std::uint64_t at = 0;

@@ -5,16 +5,13 @@
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
 #include "engine/arrays_at_once.hpp"
-#include "geometry/intersection.hpp"
 #include "geometry/numbered_array.hpp"
-#include "mpi/agreement.hpp"
 #include "operations/layout/element_sum.hpp"
 #include "plan/check_options.hpp"
 
 #include <xxhash.h>
 
 #include <algorithm>
-#include <string>
 #include <type_traits>
 
 namespace valet::layout {

@@ -243,9 +243,7 @@ class Execution {
     std::uint64_t pages = 0;
     for (const Arena& arena : arenas_) pages += arena.capacity_bytes / plan_.page_bytes + 1;
     const auto is_root = [&](const std::unique_ptr<ArenaMove>& move) {
-      const Options& options = move->state().options;
-      const auto has_root = schedule::traits_of(options.method).has_root;
-      return base_.channel.rank() == 0 && has_root && has_root(options);
+      return base_.channel.rank() == 0 && schedule::has_root(move->state().options);
     };
     const auto ranks = base_.from_layout || std::ranges::any_of(moves_, is_root)
                            ? static_cast<std::uint64_t>(base_.channel.size())
@@ -279,9 +277,8 @@ std::uint64_t RaggedPlan::blocks_before() const { return state_->blocks_before; 
 std::uint64_t RaggedPlan::blocks_after() const { return state_->blocks_after; }
 std::uint64_t RaggedPlan::required_bytes(std::size_t field) const {
   if (field >= state_->fields)
-    throw Error(ErrorCode::invalid_argument,
-                "the plan has " + std::to_string(state_->fields) + " arenas, but bytes of arena " +
-                    std::to_string(field) + " are asked for; count from 0");
+    refuse("the plan has ", state_->fields, " arenas, but bytes of arena ", field,
+           " are asked for; count from 0");
   return state_->required_bytes(field);
 }
 std::uint64_t RaggedPlan::neighbours() const { return state_->neighbours(); }
