@@ -9,8 +9,8 @@
 #include "mpi/wait_limit.hpp"
 #include "rebalance/dealing.hpp"
 #include "rebalance/part_ranks.hpp"
-#include "storage/guarded_backend.hpp"
 #include "storage/growth.hpp"
+#include "storage/guarded_backend.hpp"
 #include <valet/log.hpp>
 #include <valet/repair.hpp>
 

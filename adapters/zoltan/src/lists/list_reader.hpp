@@ -126,8 +126,7 @@ class SlotMap {
     };
     if (slot >= call_.slots)
       return diagnose(ErrorCode::slot_out_of_range, in_slot(), ", but the storage has ",
-                      call_.slots,
-                      " slots; give slots from 0 as local ids, or option slot_of");
+                      call_.slots, " slots; give slots from 0 as local ids, or option slot_of");
     if (!is_occupied(slot))
       return invalid(in_slot(), ", which holds no object (",
                      (call_.occupied.is_masked()
