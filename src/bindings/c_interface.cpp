@@ -29,10 +29,12 @@ void require_places(const Valet_Storage* storage, Valet_Plan** plan) {
   require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
 }
 
-/// @throws Error invalid_argument for a block that goes to a slot with a negative number. Local.
+/// @throws Error invalid_argument for a block that goes to a slot with a negative number, unless
+/// its
+///         rank is one as well: then it may be dropped, and planning says more about it. Local.
 void require_slots(std::span<const valet::Address> map, const std::uint8_t* mask) {
   for (std::size_t k = 0; k < map.size(); ++k)
-    if (mask == nullptr || mask[k] != 0)
+    if (map[k].rank >= 0 && (mask == nullptr || mask[k] != 0))
       require_number(map[k].slot, "the slot that the block in slot ", k, " goes to");
 }
 

@@ -286,6 +286,7 @@ int Valet_Junction_put_numbered_ragged(Valet_Junction* junction,
                                        const Valet_Object_layout* layout, const char* label,
                                        Valet_Junction_transfer** transfer) {
   return begin(junction, transfer, [&] {
+    require_number(count, "count");
     return junction::put_ragged(to_storage(storage), count, by_layout(layout, label));
   });
 }

@@ -38,11 +38,12 @@ static void fill(void) {
 }
 
 /* The text is that of rank `from`; -1: found by each rank without communication. */
-static void expect_refusal(const char* call, int code, int from, const char* text) {
+static void expect_refusal_of(int expected, const char* call, int code, int from,
+                              const char* text) {
   char named[32];
   snprintf(named, sizeof named, from < 0 ? "valet: " : "valet: rank %d: ", from);
   const char* const message = Valet_Error_message();
-  if (code != VALET_INVALID_ARGUMENT || strncmp(message, named, strlen(named)) != 0 ||
+  if (code != expected || strncmp(message, named, strlen(named)) != 0 ||
       strstr(message, text) == NULL) {
     fprintf(stderr, "c_errors: %s on rank %d: code %d, '%s' in place of '%s... %s...'\n", call,
             rank, code, message, named, text);
@@ -54,6 +55,10 @@ static void expect_refusal(const char* call, int code, int from, const char* tex
       ++failures;
       return;
     }
+}
+
+static void expect_refusal(const char* call, int code, int from, const char* text) {
+  expect_refusal_of(VALET_INVALID_ARGUMENT, call, code, from, text);
 }
 
 /* The collective functions, each with what this rank gives. */
@@ -71,7 +76,8 @@ static int plan_to_slots(void) {
   Valet_Plan* plan = NULL;
   const int code =
       Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan);
-  failures += plan != NULL;
+  failures += code != VALET_SUCCESS && plan != NULL;
+  Valet_Plan_free(plan);
   return code;
 }
 
@@ -313,6 +319,14 @@ static void check_negative_numbers(int odd) {
   if (is_odd) addresses[2].slot = (uint64_t)-5;
   expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd,
                  "the slot that the block in slot 2 goes to is -5;");
+  if (is_odd) addresses[2].rank = -1;
+  expect_refusal_of(VALET_RANK_OUT_OF_RANGE, "Valet_Plan_to_slots", plan_to_slots(), odd,
+                    "the block in slot 2 is sent to rank -1");
+  options.negative_rank = VALET_NEGATIVE_RANK_DROP;
+  if (plan_to_slots() != VALET_SUCCESS) {
+    fprintf(stderr, "c_errors: a block without a slot is not dropped: %s\n", Valet_Error_message());
+    ++failures;
+  }
   for (int c = 0; c < all_calls; ++c) {
     fill();
     if (is_odd) options.budget_bytes = (size_t)-4096;

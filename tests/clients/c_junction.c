@@ -273,6 +273,10 @@ static void check_errors(int odd) {
           ? Valet_Junction_put_numbered(junction, storage, 3, is_odd ? NULL : &pieces, NULL, NULL)
           : Valet_Junction_get_numbered(junction, storage, is_odd ? NULL : &pieces, NULL, NULL),
       VALET_INVALID_ARGUMENT, "the layout is a null pointer", "give a Valet_Object_layout");
+  expect(is_first
+             ? Valet_Junction_put_numbered_ragged(junction, NULL, (uint64_t)-3, &pieces, NULL, NULL)
+             : Valet_Junction_get_numbered_ragged(junction, NULL, &pieces, NULL, NULL),
+         VALET_INVALID_ARGUMENT, "count is -3; give 0 or more", "rank");
   expect(is_first ? Valet_Junction_put_numbered_ragged(junction, NULL, 3, &pieces, NULL, NULL)
                   : Valet_Junction_get_numbered_ragged(junction, NULL, &pieces, NULL, NULL),
          VALET_INVALID_ARGUMENT, "the storage is a null pointer", "rank");

@@ -61,7 +61,7 @@ static void check_growing(void) {
 static void check_errors(void) {
   const int odd = size - 1;
   void* memory = NULL;
-  require(Valet_Node_alloc(MPI_COMM_WORLD, rank == odd ? SIZE_MAX : 100, &memory) ==
+  require(Valet_Node_alloc(MPI_COMM_WORLD, rank == odd ? SIZE_MAX / 2 : 100, &memory) ==
                   VALET_OUT_OF_MEMORY &&
               memory == NULL && has_words("the system refused a node array of"),
           "memory that there is not");
@@ -74,8 +74,9 @@ static void check_errors(void) {
   require(Valet_Node_resize((char*)memory + 8, 100) == VALET_INVALID_ARGUMENT &&
               has_words("no node memory begins at this address"),
           "an address inside");
-  require(Valet_Node_resize(memory, SIZE_MAX) == VALET_OUT_OF_MEMORY && has_words("can grow to"),
-          "a size that there is not");
+  require(
+      Valet_Node_resize(memory, SIZE_MAX / 2) == VALET_OUT_OF_MEMORY && has_words("can grow to"),
+      "a size that there is not");
   require(Valet_Node_free(NULL) == VALET_SUCCESS, "freeing nothing");
   require(Valet_Node_free(&memory) == VALET_INVALID_ARGUMENT, "freeing other memory");
   require(Valet_Node_free(memory) == VALET_SUCCESS, "freeing no bytes");

@@ -29,8 +29,8 @@ VALET_EXPORT int Valet_Node_alloc(MPI_Comm communicator, size_t bytes, void** me
 /** Makes the memory larger or smaller where it is: addresses stay, and what is new is zero. Local.
  * @param memory  From Valet_Node_alloc(). In use by no call of Valet on the node.
  * @param bytes   The new size. Make a new storage if it has the old one.
- * @return VALET_SUCCESS; VALET_OUT_OF_MEMORY, VALET_INVALID_ARGUMENT (other memory) on this rank
- *         alone: nothing has changed. */
+ * @return VALET_SUCCESS; VALET_OUT_OF_MEMORY, VALET_INVALID_ARGUMENT (other memory, a size below 0)
+ *         on this rank alone: nothing has changed. */
 VALET_EXPORT int Valet_Node_resize(void* memory, size_t bytes);
 /** Frees the memory. Local; also after MPI_Finalize.
  * @param memory  From Valet_Node_alloc(), or NULL; in use by no bound plan or execution.
