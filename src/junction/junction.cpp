@@ -202,12 +202,14 @@ JunctionTransfer Junction::put(const RaggedStorage& storage, std::uint64_t count
 
 JunctionTransfer Junction::put(const RaggedStorage& storage, std::uint64_t count,
                                const ObjectLayout& layout, const std::string& label) {
-  return begin(junction::put_ragged(storage, count, {.layout = layout, .label = label}));
+  return begin(made(
+      [&] { return junction::put_ragged(storage, count, {.layout = layout, .label = label}); }));
 }
 
 JunctionTransfer Junction::get(const RaggedStorage& storage, const ObjectLayout& layout,
                                const std::string& label) {
-  return begin(junction::get_ragged(storage, {.layout = layout, .label = label}));
+  return begin(
+      made([&] { return junction::get_ragged(storage, {.layout = layout, .label = label}); }));
 }
 
 JunctionTransfer Junction::get(const RaggedStorage& storage, const std::string& label) {
