@@ -8,6 +8,8 @@
 #include "operations/ragged/arenas.hpp"
 #include "storage/growth.hpp"
 
+#include <xxhash.h>
+
 namespace valet::junction {
 
 void RoomCount::add(std::uint64_t length) {
@@ -64,7 +66,8 @@ std::optional<Diagnostic> check_blocks(const RaggedStorage& storage, std::uint64
 void agree_on_arenas(const mpi::Channel& channel, const RaggedStorage& storage,
                      const std::optional<Diagnostic>& wrong) {
   std::uint64_t digest = storage.columns().size();
-  for (const Field& column : storage.columns()) digest = digest * 31 + column.element_bytes;
+  for (const Field& column : storage.columns())
+    digest = XXH3_64bits_withSeed(&column.element_bytes, sizeof column.element_bytes, digest);
   mpi::Agreement agreement;
   agreement.equal({"the number of arenas of a storage", nullptr}, storage.fields().size());
   agreement.equal({"the columns of a storage", nullptr}, digest >> 2U);
