@@ -130,8 +130,14 @@ class PieceCopies {
       std::memcpy(room_ + at, packed + place, bytes);
     });
   }
-  void pack(const layout::ArrayRun& run, std::byte* packed) const { copy_out(run, packed); }
-  void unpack(const layout::ArrayRun& run, const std::byte* packed) const { copy_in(run, packed); }
+  void pack(const layout::ArrayRun& run, std::byte* packed) const {
+    copy_out(run, packed);
+    observer.moved(static_cast<std::uint64_t>(run.elements.count));
+  }
+  void unpack(const layout::ArrayRun& run, const std::byte* packed) const {
+    copy_in(run, packed);
+    observer.moved(static_cast<std::uint64_t>(run.elements.count));
+  }
 
   observe::Observer& observer;
 

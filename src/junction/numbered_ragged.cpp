@@ -8,6 +8,7 @@
 #include "junction/exchange.hpp"
 #include "junction/ragged_room.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
 
 #include <xxhash.h>
 
@@ -43,7 +44,11 @@ void NumberedRagged::allocate(std::uint64_t sent, std::optional<std::uint64_t> d
     for (Array<std::uint64_t>* const list : {&to_, &from_, &next_})
       *list = Array<std::uint64_t>(ledger_, ranks);
   };
-  mpi::agree(channel_, wrong ? wrong : detail::unless_out_of_memory(take, no_lengths));
+  std::optional<Diagnostic> failed = wrong;
+  if (const std::uint64_t most = std::max(count_, due_); !failed && most > detail::most_slots)
+    failed = diagnose(ErrorCode::infeasible, "it puts or gets ", most, " blocks, more than the ",
+                      detail::most_slots, " of 32 bits; pass them in parts");
+  mpi::agree(channel_, failed ? failed : detail::unless_out_of_memory(take, no_lengths));
 }
 
 void NumberedRagged::pass_lengths(const std::optional<Diagnostic>& wrong, const std::string& name) {
@@ -52,6 +57,8 @@ void NumberedRagged::pass_lengths(const std::optional<Diagnostic>& wrong, const 
   mpi::agree(channel_, wrong);
   auto options = over_.options_as<Options>();
   options.order = Order::stable;
+  options.progress = {};  // which is of the blocks
+  options.progress_bar = false;
   {
     Plan plan = plan_to_slots(communicator_, got_.storage(), count_,
                               {addresses.data(), addresses.size()}, options);
@@ -78,7 +85,14 @@ void NumberedRagged::pass_lengths(const std::optional<Diagnostic>& wrong, const 
         },
         no_lengths);
   mpi::agree(channel_, failed);
-  frame_.emplace(channel_.again(), over_.options_as<Options>(), "JunctionOptions::progress");
+  frame_.emplace(channel_.again(), over_.options_as<Options>(), "callback progress");
+  std::uint64_t bytes = 0;
+  for (std::size_t a = 0; a < arenas() + storage_.columns().size(); ++a) {
+    bytes += bytes_of(a);
+    for (std::size_t k = 0; k < due_; ++k) bytes += length_of(got_, k, a);
+  }
+  meter_.reset(new observe::ProgressMeter(frame_->progress("junction", bytes, 1)));
+  start_ = mpi::now();
 }
 
 ragged::Arena NumberedRagged::arena_at(std::size_t arena) const {
@@ -194,6 +208,7 @@ void NumberedRagged::verify() {
 }
 
 Report NumberedRagged::finish() {
+  meter_->finish();
   for (std::size_t a = 0; a < arenas() && gets_; ++a) {
     begin_lengths(storage_.fields()[a]);
     for (std::size_t k = 0; k < due_; ++k) write_length(storage_.fields()[a], k, got_.length(k, a));
@@ -208,6 +223,9 @@ Report NumberedRagged::finish() {
                detail::promised_bytes(over_.options.budget_bytes, ranks, ranks, false)) +
       rows * sizeof(std::uint64_t) + 36 * count_ + 20 * due_;
   report_.block_bytes = 0;
+  report_.exchange_seconds += mpi::now() - start_;
+  report_.waiting_seconds += frame_->observer->waiting_seconds;
+  mpi::agree(channel_, frame_->callbacks.diagnostic());
   return report_;
 }
 

@@ -10,6 +10,7 @@
 #include "junction/block_pieces.hpp"
 #include "junction/transport.hpp"
 #include "mpi/channel.hpp"
+#include "observe/progress.hpp"
 #include <valet/plan.hpp>
 #include <valet/ragged_storage.hpp>
 
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,7 +82,8 @@ class NumberedRagged {
   /// Compares what was sent from storages with what has been got. Collective.
   /// @throws Error corrupted on all ranks.
   void verify();
-  /// Says in the storage what there is now.
+  /// Says in the storage what there is now. Collective. @throws Error callback_failed on all ranks,
+  /// with what the progress callback of some rank threw: all blocks are in place.
   [[nodiscard]] Report finish();
 
  private:
@@ -106,6 +109,8 @@ class NumberedRagged {
   std::optional<BlockPieces> leaving_, arriving_;
   Array<std::uint64_t> to_, from_, next_;  ///< bytes for and from each rank; where they go on
   std::optional<call::Frame> frame_;
+  std::unique_ptr<observe::ProgressMeter> meter_;  ///< of the bytes that leave and arrive
+  double start_ = 0;                               ///< when the first of them could
   Report report_;
   std::uint64_t bytes_planning_ = 0;  ///< in use while lengths travelled
 };

@@ -7,6 +7,12 @@
 #include "two_sides.hpp"
 #include <valet/junction.hpp>
 
+#include <array>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
 namespace valet::test {
 namespace {
 
@@ -269,6 +275,41 @@ TEST_F(NumberedListErrors, OtherArenasAndTypes) {
   expect(
       ErrorCode::invalid_argument, {"values of 8 bytes", "'lists' are not", "type that was put"},
       [&] { return put_lists(); }, [&] { return get_lists(RaggedStorage({arena})); });
+}
+/// Of 6 bytes in place of 8, and in another order.
+TEST_F(NumberedListErrors, OtherColumns) {
+  std::vector<std::uint16_t> two(40);
+  std::vector<std::uint64_t> eight(8);
+  std::vector<std::array<char, 6>> six(8);
+  const auto arena = ragged_field(std::span(values_), std::span(lengths_));
+  for (const bool are_two : {false, true})
+    expect(
+        ErrorCode::invalid_argument, {"the columns of a storage", "differs"},
+        [&] {
+          return junction_->put(are_two ? RaggedStorage({arena}, {field(two), field(eight)})
+                                        : RaggedStorage({arena}, {field(eight)}),
+                                2, ObjectLayout::balanced(), "lists");
+        },
+        [&] {
+          return get_lists(are_two ? RaggedStorage({arena}, {field(eight), field(two)})
+                                   : RaggedStorage({arena}, {field(six)}));
+        });
+}
+TEST_F(NumberedListErrors, ProgressThatThrowsWhenAllHasMoved) {
+  const JunctionOptions options{.progress = [](const Progress& now) {
+    if (now.bytes_done == now.bytes_total) throw std::runtime_error("no more");
+  }};
+  Junction watched = Junction::connect(sides_->between(), "watched", options);
+  lengths_.assign(8, sides_->is_first ? 4 : 77);
+  values_[1] = sides_->is_first ? 5 : 3;
+  expect_error(outcome_of([&] {
+                 (sides_->is_first ? watched.put(lists(), 2, ObjectLayout::balanced())
+                                   : watched.get(lists(), ObjectLayout::cyclic(2)))
+                     .wait();
+               }),
+               ErrorCode::callback_failed,
+               {"callback progress", "no more", "every block is where it belongs"});
+  EXPECT_TRUE(sides_->is_first || sides_->own_rank > 0 || (values_[1] == 5 && lengths_[1] == 4));
 }
 TEST_F(NumberedListErrors, ListsThatArriveOtherwise) {
   const JunctionOptions options{.verify = true, .share_memory = false};
