@@ -4,9 +4,11 @@
 // all ranks. What cannot be written is not there, and the old file is.
 
 #include "file_cases.hpp"
+#include "junction/file/format.hpp"
 #include "random_maps.hpp"
 #include <valet/junction.hpp>
 
+#include <cstdint>
 #include <fstream>
 #include <numeric>
 #include <sys/resource.h>
@@ -261,6 +263,65 @@ TEST_F(FileErrors, NumberedListsThatAreNotWhatTheFileHas) {
     expect_refused(ErrorCode::corrupted, {"page 0", "'l'"},
                    [&](Junction& file) { file.get(of(room), "l").wait(); });
     put_bytes(at, std::string(1, '\0'));
+  }
+}
+
+/// With checksums that are right.
+TEST_F(FileErrors, NumberedListsOfAFileThatLies) {
+  std::vector<std::uint64_t> lengths(blocks, sizeof(int));
+  std::vector<int> room(blocks);
+  const auto of = [&](std::vector<int>& values) {
+    return RaggedStorage({ragged_field(std::span(values), std::span(lengths))});
+  };
+  const auto get = [&](Junction& file) {
+    file.get(of(room), ObjectLayout::balanced(), "l").wait();
+  };
+  const auto put = [&] {
+    Junction file = Junction::create(MPI_COMM_WORLD, where_.path());
+    file.put(of(ids_), blocks, ObjectLayout::cyclic(1), "l").wait();
+    file.close();
+  };
+  put();
+  // The last end of the last rank is far behind its bytes.
+  const auto ranks = static_cast<std::size_t>(size());
+  const std::size_t last = 64 + 8 * blocks * (ranks - 1), tables = 64 + 8 * blocks * ranks;
+  std::vector<std::uint64_t> ends(blocks);
+  for (std::size_t k = 0; k < blocks; ++k) ends[k] = sizeof(int) * (k + 1);
+  ends.back() = 1 << 20;
+  const auto bytes = std::as_bytes(std::span(ends));
+  const std::uint64_t hash = file::hash_of(bytes);
+  put_bytes(last, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  put_bytes(tables + 8 * ranks + 8 * (ranks - 1),
+            std::string(reinterpret_cast<const char*>(&hash), sizeof hash));
+  expect_refused(ErrorCode::corrupted, {"the lengths of 'l'", "cannot be"}, get);
+  // The layout is one of more ranks than have written the file, or of an array of other extents.
+  for (const bool has_tiles : {false, true}) {
+    put();
+    change([&] {
+      std::fstream stream(where_.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file::Head head;
+      stream.read(reinterpret_cast<char*>(&head), sizeof head);
+      std::vector<std::int64_t> words(head.index_words);
+      stream.seekg(static_cast<std::streamoff>(head.index_offset));
+      stream.read(reinterpret_cast<char*>(words.data()),
+                  static_cast<std::streamsize>(8 * words.size()));
+      std::vector<file::Record> records = file::records_of(words);
+      records[0].description.objects =
+          has_tiles ? ObjectLayout::tiles(BlockCyclic({1, 1'000'000}, {1, 7}, {1, 1}))
+                    : ObjectLayout::cyclic(1, size() + 1);
+      Ledger ledger;
+      const Vector<std::int64_t> other = file::words_of(records, ledger);
+      head.index_words = other.size();
+      head.file_bytes = head.index_offset + 8 * other.size();
+      head.index_hash = file::hash_of(std::as_bytes(std::span(other)));
+      head.seal();
+      stream.seekp(0);
+      stream.write(reinterpret_cast<const char*>(&head), sizeof head);
+      stream.seekp(static_cast<std::streamoff>(head.index_offset));
+      stream.write(reinterpret_cast<const char*>(other.data()),
+                   static_cast<std::streamsize>(8 * other.size()));
+    });
+    expect_refused(ErrorCode::corrupted, {"'l'", "was put in a layout that cannot be"}, get);
   }
 }
 

@@ -240,6 +240,6 @@ def _progress_of(function, raised: list) -> Progress_fn:
             function({name: getattr(now, name) for name, _type in Numbers._fields_})
         except BaseException as error:  # is not called again; the call ends with it on this rank
             raised[:] = [error]
-            library.Valet_Callback_failed(f"{type(error).__name__}: {error}".encode())
+            library.Valet_Callback_failed(f"{type(error).__name__}: {error}".encode(errors="replace"))
 
     return Progress_fn(call)

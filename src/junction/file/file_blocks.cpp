@@ -236,7 +236,7 @@ Report load_blocks(FileEnd& end, const Description& what, const StorageFor& stor
   const file::Section& section = record.sections.front();
   const std::uint64_t count = section.rows();
   Share share;
-  std::optional<Diagnostic> wrong = choose_share(end, what, count, range, share);
+  std::optional<Diagnostic> wrong = choose_share(end, what, record, range, share);
   detail::FirstFailure failure;
   std::optional<BlockStorage> storage;
   if (!wrong) {

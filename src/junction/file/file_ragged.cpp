@@ -104,7 +104,7 @@ class RaggedLoad {
 
   Report run(const std::optional<BlockRange>& range) {
     storage_.refresh();
-    auto wrong = choose_share(end_, what_, record_.rows(), range, share_);
+    auto wrong = choose_share(end_, what_, record_, range, share_);
     if (!wrong) wrong = check_fields();
     if (!wrong) wrong = ragged::check_ragged(storage_, 0);
     if (!wrong) wrong = staging_bytes(end_, largest_row(), staging_bytes_, share_.to ? 4 : 1);
@@ -227,10 +227,11 @@ class RaggedLoad {
         ends.begin_at(begin);
       }
     };
-    if (!wrong_)
-      wrong_ = reader(record_.sections[2 * field], ends_of_parts_, share_.first - before,
-                      share_.count + before)
-                   .read({nullptr, take});
+    if (wrong_) return begin;
+    auto failed = reader(record_.sections[2 * field], ends_of_parts_, share_.first - before,
+                         share_.count + before)
+                      .read({nullptr, take});
+    if (failed) wrong_ = std::move(failed);  // or what the action has found
     return begin;
   }
   /// Those of the parts in front of the first block.

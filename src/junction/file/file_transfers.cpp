@@ -13,10 +13,15 @@
 namespace valet::junction {
 
 std::optional<Diagnostic> choose_share(const FileEnd& end, const Description& what,
-                                       std::uint64_t rows, const std::optional<BlockRange>& range,
-                                       Share& share) {
+                                       const file::Record& record,
+                                       const std::optional<BlockRange>& range, Share& share) {
   const int rank = end.channel().rank();
+  const std::uint64_t rows = record.rows();
   if (what.objects) {
+    const std::optional<ObjectLayout>& put = record.description.objects;
+    if (put && plan::check_layout(*put, "", rows, end.other_ranks()))
+      return diagnose(ErrorCode::corrupted, FileEnd::name_of(record.description),
+                      " was put in a layout that cannot be; use an older file");
     if (auto wrong = plan::check_layout(*what.objects, "the layout that is got", rows, end.ranks()))
       return wrong;
     share.to.emplace(plan::side_of(*what.objects, rows, end.ranks()));

@@ -35,7 +35,7 @@ struct Share : BlockRange {
 };
 /// @return What is wrong with the choice, if anything.
 [[nodiscard]] std::optional<Diagnostic> choose_share(const FileEnd& end, const Description& what,
-                                                     std::uint64_t rows,
+                                                     const file::Record& record,
                                                      const std::optional<BlockRange>& range,
                                                      Share& share);
 /// Where the blocks go of a share that goes somewhere, one for one.

@@ -9,6 +9,7 @@
 #include "junction/description.hpp"
 #include "junction/words.hpp"
 #include <valet/error.hpp>
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
 #include <algorithm>
@@ -41,7 +42,7 @@ struct Head {
   std::uint64_t hash = 0;        ///< of all above
 
   /// Fills in the hash.
-  void seal();
+  VALET_EXPORT void seal();
   /// Why a file of so many bytes that begins so cannot be read, if so.
   [[nodiscard]] std::optional<Diagnostic> check(const std::string& path, std::uint64_t bytes) const;
 
@@ -101,12 +102,13 @@ struct Record {
 };
 
 /// The index: what the records are. @throws std::bad_alloc.
-[[nodiscard]] Vector<std::int64_t> words_of(std::span<const Record> records, Ledger& ledger);
+[[nodiscard]] VALET_EXPORT Vector<std::int64_t> words_of(std::span<const Record> records,
+                                                         Ledger& ledger);
 /// The inverse. @throws std::exception of any kind where the words cannot be.
-[[nodiscard]] std::vector<Record> records_of(std::span<const std::int64_t> words);
+[[nodiscard]] VALET_EXPORT std::vector<Record> records_of(std::span<const std::int64_t> words);
 /// The same of fields alone.
 [[nodiscard]] Vector<std::int64_t> words_of(std::span<const FieldFormat> fields, Ledger& ledger);
 [[nodiscard]] std::vector<FieldFormat> fields_of(junction::WordReader& reader);
-[[nodiscard]] std::uint64_t hash_of(std::span<const std::byte> bytes);
+[[nodiscard]] VALET_EXPORT std::uint64_t hash_of(std::span<const std::byte> bytes);
 
 }  // namespace valet::file
