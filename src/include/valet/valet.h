@@ -11,7 +11,8 @@
  * the text, which names the rank, the block and the remedy. Input errors give the same code on all
  * ranks, even if the arguments or options of only one rank are wrong, and the blocks are unchanged.
  * A null pointer where none is allowed is VALET_INVALID_ARGUMENT; only a null Valet_Plan is an
- * error on its own rank alone, because without the plan the communicator is unknown. After
+ * error on its own rank alone, because without the plan the communicator is unknown. A count, a
+ * size or a budget from 2^63 on, such as SIZE_MAX, is taken for a number below 0 and refused. After
  * VALET_MPI_FAILURE and VALET_INTERNAL the content of the occupied slots is unspecified; after
  * VALET_CORRUPTED, that of the blocks named in the text. After VALET_CALLBACK_FAILED the text says
  * whether every block is at its destination.
