@@ -271,7 +271,24 @@ static void check_fields(int odd) {
   storage = whole;
 }
 
-/* Counts, sizes and slots that were negative before they became unsigned. */
+/* A block that is dropped needs no slot; others do. */
+static void check_negative_slots(int odd) {
+  const int is_odd = rank == odd;
+  fill();
+  if (is_odd) addresses[2].slot = (uint64_t)-5;
+  expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd,
+                 "the slot that the block in slot 2 goes to is -5;");
+  if (is_odd) addresses[2].rank = -1;
+  expect_refusal_of(VALET_RANK_OUT_OF_RANGE, "Valet_Plan_to_slots", plan_to_slots(), odd,
+                    "the block in slot 2 is sent to rank -1");
+  options.negative_rank = VALET_NEGATIVE_RANK_DROP;
+  if (plan_to_slots() != VALET_SUCCESS) {
+    fprintf(stderr, "c_errors: a block without a slot is not dropped: %s\n", Valet_Error_message());
+    ++failures;
+  }
+}
+
+/* Counts and sizes that were negative before they became unsigned. */
 static void check_negative_numbers(int odd) {
   const int is_odd = rank == odd;
   const uint64_t count = is_odd ? (uint64_t)-1 : slots;
@@ -316,17 +333,6 @@ static void check_negative_numbers(int odd) {
                  Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, counts, NULL,
                                           is_odd ? (size_t)-4 : 4, 0, NULL, NULL),
                  odd, "element_bytes is -4;");
-  if (is_odd) addresses[2].slot = (uint64_t)-5;
-  expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd,
-                 "the slot that the block in slot 2 goes to is -5;");
-  if (is_odd) addresses[2].rank = -1;
-  expect_refusal_of(VALET_RANK_OUT_OF_RANGE, "Valet_Plan_to_slots", plan_to_slots(), odd,
-                    "the block in slot 2 is sent to rank -1");
-  options.negative_rank = VALET_NEGATIVE_RANK_DROP;
-  if (plan_to_slots() != VALET_SUCCESS) {
-    fprintf(stderr, "c_errors: a block without a slot is not dropped: %s\n", Valet_Error_message());
-    ++failures;
-  }
   for (int c = 0; c < all_calls; ++c) {
     fill();
     if (is_odd) options.budget_bytes = (size_t)-4096;
@@ -463,6 +469,7 @@ int main(int argc, char** argv) {
   check_null_pointers(0);
   check_fields(size - 1);
   check_fields(0);
+  check_negative_slots(size - 1);
   check_negative_numbers(size - 1);
   check_negative_storages(size - 1);
   check_group();

@@ -266,21 +266,55 @@ TEST_F(FileErrors, NumberedListsThatAreNotWhatTheFileHas) {
   }
 }
 
-/// With checksums that are right.
-TEST_F(FileErrors, NumberedListsOfAFileThatLies) {
-  std::vector<std::uint64_t> lengths(blocks, sizeof(int));
-  std::vector<int> room(blocks);
-  const auto of = [&](std::vector<int>& values) {
-    return RaggedStorage({ragged_field(std::span(values), std::span(lengths))});
-  };
-  const auto get = [&](Junction& file) {
-    file.get(of(room), ObjectLayout::balanced(), "l").wait();
-  };
-  const auto put = [&] {
+/// Lists in a file whose checksums are right, whatever it says.
+class LyingFile : public FileErrors {
+ protected:
+  [[nodiscard]] RaggedStorage of(std::vector<int>& values) {
+    return RaggedStorage({ragged_field(std::span(values), std::span(lengths_))});
+  }
+  void put() {
     Junction file = Junction::create(MPI_COMM_WORLD, where_.path());
     file.put(of(ids_), blocks, ObjectLayout::cyclic(1), "l").wait();
     file.close();
-  };
+  }
+  void expect_corrupted(const std::vector<std::string>& words) {
+    std::vector<int> room(blocks);
+    expect_refused(ErrorCode::corrupted, words, [&](Junction& file) {
+      file.get(of(room), ObjectLayout::balanced(), "l").wait();
+    });
+  }
+  template <class Value>
+  static std::string text_of(std::span<const Value> values) {
+    const auto bytes = std::as_bytes(values);
+    return {static_cast<const char*>(static_cast<const void*>(bytes.data())), bytes.size()};
+  }
+  /// Says that the lists were put in another layout.
+  void set_layout(const ObjectLayout& layout) {
+    file::Head head;
+    std::ifstream stream(where_.path(), std::ios::binary);
+    stream.read(static_cast<char*>(static_cast<void*>(&head)), sizeof head);
+    std::vector<std::int64_t> words(head.index_words);
+    stream.seekg(static_cast<std::streamoff>(head.index_offset));
+    stream.read(static_cast<char*>(static_cast<void*>(words.data())),
+                static_cast<std::streamsize>(8 * words.size()));
+    std::vector<file::Record> records = file::records_of(words);
+    records[0].description.objects = layout;
+    Ledger ledger;
+    const Vector<std::int64_t> other = file::words_of(records, ledger);
+    const std::span<const std::int64_t> index(other);
+    head.index_words = index.size();
+    head.file_bytes = head.index_offset + index.size_bytes();
+    head.index_hash = file::hash_of(std::as_bytes(index));
+    head.seal();
+    put_bytes(head.index_offset, text_of(index));
+    put_bytes(0, text_of(std::span<const file::Head>(&head, 1)));
+  }
+
+ private:
+  std::vector<std::uint64_t> lengths_ = std::vector<std::uint64_t>(blocks, sizeof(int));
+};
+
+TEST_F(LyingFile, SaysLengthsThatCannotBe) {
   put();
   // The last end of the last rank is far behind its bytes.
   const auto ranks = static_cast<std::size_t>(size());
@@ -288,40 +322,20 @@ TEST_F(FileErrors, NumberedListsOfAFileThatLies) {
   std::vector<std::uint64_t> ends(blocks);
   for (std::size_t k = 0; k < blocks; ++k) ends[k] = sizeof(int) * (k + 1);
   ends.back() = 1 << 20;
-  const auto bytes = std::as_bytes(std::span(ends));
-  const std::uint64_t hash = file::hash_of(bytes);
-  put_bytes(last, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
-  put_bytes(tables + 8 * ranks + 8 * (ranks - 1),
-            std::string(reinterpret_cast<const char*>(&hash), sizeof hash));
-  expect_refused(ErrorCode::corrupted, {"the lengths of 'l'", "cannot be"}, get);
-  // The layout is one of more ranks than have written the file, or of an array of other extents.
-  for (const bool has_tiles : {false, true}) {
+  const std::uint64_t hash = file::hash_of(std::as_bytes(std::span(ends)));
+  put_bytes(last, text_of(std::span<const std::uint64_t>(ends)));
+  put_bytes(tables + 8 * ranks + 8 * (ranks - 1), text_of(std::span(&hash, 1)));
+  expect_corrupted({"the lengths of 'l'", "cannot be"});
+}
+
+/// One of more ranks than have written it, or of an array of other extents.
+TEST_F(LyingFile, SaysLayoutsThatCannotBe) {
+  for (const ObjectLayout& layout :
+       {ObjectLayout::cyclic(1, size() + 1),
+        ObjectLayout::tiles(BlockCyclic({1, 1'000'000}, {1, 7}, {1, 1}))}) {
     put();
-    change([&] {
-      std::fstream stream(where_.path(), std::ios::in | std::ios::out | std::ios::binary);
-      file::Head head;
-      stream.read(reinterpret_cast<char*>(&head), sizeof head);
-      std::vector<std::int64_t> words(head.index_words);
-      stream.seekg(static_cast<std::streamoff>(head.index_offset));
-      stream.read(reinterpret_cast<char*>(words.data()),
-                  static_cast<std::streamsize>(8 * words.size()));
-      std::vector<file::Record> records = file::records_of(words);
-      records[0].description.objects =
-          has_tiles ? ObjectLayout::tiles(BlockCyclic({1, 1'000'000}, {1, 7}, {1, 1}))
-                    : ObjectLayout::cyclic(1, size() + 1);
-      Ledger ledger;
-      const Vector<std::int64_t> other = file::words_of(records, ledger);
-      head.index_words = other.size();
-      head.file_bytes = head.index_offset + 8 * other.size();
-      head.index_hash = file::hash_of(std::as_bytes(std::span(other)));
-      head.seal();
-      stream.seekp(0);
-      stream.write(reinterpret_cast<const char*>(&head), sizeof head);
-      stream.seekp(static_cast<std::streamoff>(head.index_offset));
-      stream.write(reinterpret_cast<const char*>(other.data()),
-                   static_cast<std::streamsize>(8 * other.size()));
-    });
-    expect_refused(ErrorCode::corrupted, {"'l'", "was put in a layout that cannot be"}, get);
+    set_layout(layout);
+    expect_corrupted({"'l'", "was put in a layout that cannot be"});
   }
 }
 
