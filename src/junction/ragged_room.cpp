@@ -16,8 +16,8 @@ void RoomCount::add(std::uint64_t length) {
   is_sound_ = is_sound_ && length <= most_ && bytes_ <= detail::most_bytes;
   if (!is_sound_) return;
   bytes_ += ragged::aligned(length, field_.alignment_bytes);
-  are_whole_ = are_whole_ && length % field_.value_bytes == 0 &&
-               (!field_.are_offsets || length % field_.alignment_bytes == 0);
+  are_whole_ = are_whole_ && length % field_.value_bytes == 0;
+  are_aligned_ = are_aligned_ && (!field_.are_offsets || length % field_.alignment_bytes == 0);
 }
 
 std::optional<Diagnostic> RoomCount::diagnostic(std::size_t number, const std::string& name) const {
@@ -26,6 +26,10 @@ std::optional<Diagnostic> RoomCount::diagnostic(std::size_t number, const std::s
     return invalid(ragged::name_of(field_, number), " is of values of ", field_.value_bytes,
                    " bytes, and blocks of ", name,
                    " are not; get them into an arena of the type that was put");
+  if (!are_aligned_)
+    return invalid(ragged::name_of(field_, number), " has offsets at multiples of ",
+                   field_.alignment_bytes, " bytes, and blocks of ", name,
+                   " have other lengths; get them into an arena with lengths");
   return std::nullopt;
 }
 

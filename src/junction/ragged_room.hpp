@@ -31,7 +31,7 @@ class RoomCount {
  private:
   const RaggedField& field_;
   std::uint64_t most_, bytes_ = 0;
-  bool is_sound_ = true, are_whole_ = true;
+  bool is_sound_ = true, are_whole_ = true, are_aligned_ = true;
 };
 
 /// Enlarges a storage that may be enlarged. Local. @return What it lacks then.

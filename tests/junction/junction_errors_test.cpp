@@ -275,6 +275,12 @@ TEST_F(NumberedListErrors, OtherArenasAndTypes) {
   expect(
       ErrorCode::invalid_argument, {"values of 8 bytes", "'lists' are not", "type that was put"},
       [&] { return put_lists(); }, [&] { return get_lists(RaggedStorage({arena})); });
+  RaggedField lines = ragged_field_by_offsets(std::span(values_), std::span(ends_));
+  lines.alignment_bytes = 8;
+  expect(
+      ErrorCode::invalid_argument,
+      {"offsets at multiples of 8 bytes", "'lists' have other lengths", "with lengths"},
+      [&] { return put_lists(); }, [&] { return get_lists(RaggedStorage({lines})); });
 }
 /// Of 6 bytes in place of 8, and in another order.
 TEST_F(NumberedListErrors, OtherColumns) {
