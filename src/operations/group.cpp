@@ -83,7 +83,7 @@ std::vector<std::uint64_t> group(const BlockStorage& storage, const Occupied& oc
                                  std::span<const std::uint32_t> segments,
                                  std::span<const std::uint64_t> segment_slots,
                                  const Options& options) {
-  const auto wrong = storage::asked([&] { return storage.backend().diagnostic(); });
+  const auto wrong = storage::diagnostic_now(storage.backend());
   if (wrong) throw Error(wrong->code, wrong->text);
   if (occupied.map_size() > storage.slots())
     throw Error(ErrorCode::invalid_argument,

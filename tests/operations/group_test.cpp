@@ -114,5 +114,18 @@ TEST(Group, SaysWhatIsWrongOnItsRankAlone) {
   for (std::uint64_t slot = 0; slot < 3; ++slot) EXPECT_TRUE(memory.holds(slot, {0, slot}));
 }
 
+/// Arrays may have been resized since the storage was made of them.
+TEST(Group, LooksAgainAtReferencedArrays) {
+  std::vector<double> masses{1, 2};
+  std::vector<int> kinds{10};
+  const BlockStorage storage{field(valet::ref(masses)), field(valet::ref(kinds))};
+  kinds.push_back(20);
+  const std::vector<std::uint32_t> segments{1, 0};
+  const std::vector<std::uint64_t> slots{1, 1};
+  EXPECT_EQ(group(storage, 2, segments, slots), slots);
+  EXPECT_EQ(masses, (std::vector<double>{2, 1}));
+  EXPECT_EQ(kinds, (std::vector<int>{20, 10}));
+}
+
 }  // namespace
 }  // namespace valet::test
