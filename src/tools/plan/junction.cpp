@@ -12,8 +12,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <limits>
+#include <map>
 #include <vector>
 
 namespace valet::plan {
@@ -28,9 +28,11 @@ struct AgreedSizes {
 /// A rank and what it shares with the other side.
 struct Rank {
   std::uint64_t bytes;
-  std::uint64_t described;              ///< bytes that tell what it shares
-  std::vector<std::uint64_t> elements;  ///< shared with each neighbour
-  double seconds;                       ///< to find it
+  std::uint64_t described;   ///< bytes that tell what it shares
+  double seconds;            ///< to find it
+  std::uint64_t neighbours;  ///< with which it shares something
+  /// How many neighbours it shares so many elements with: few entries, as most shares are alike.
+  std::map<std::uint64_t, std::uint64_t> shares;
 };
 
 std::vector<Rank> ranks_of(const BlockCyclic& mine, const BlockCyclic& theirs,
@@ -43,10 +45,13 @@ std::vector<Rank> ranks_of(const BlockCyclic& mine, const BlockCyclic& theirs,
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     ranks.push_back({static_cast<std::uint64_t>(mine.local_elements(rank)) * element_bytes,
                      ledger.current_bytes(),
-                     {},
-                     seconds.count()});
-    for (int p = shared.next_peer(0); p < theirs.ranks(); p = shared.next_peer(p + 1))
-      ranks.back().elements.push_back(static_cast<std::uint64_t>(shared.elements(p)));
+                     seconds.count(),
+                     0,
+                     {}});
+    for (int p = shared.next_peer(0); p < theirs.ranks(); p = shared.next_peer(p + 1)) {
+      ++ranks.back().neighbours;
+      ++ranks.back().shares[static_cast<std::uint64_t>(shared.elements(p))];
+    }
   }
   return ranks;
 }
@@ -74,25 +79,25 @@ void agree(AgreedSizes& agreed, const std::vector<Rank>& ranks, bool sends,
 tools::Case side_case(const std::vector<Rank>& ranks, const AgreedSizes& agreed,
                       std::uint64_t all_ranks, std::uint64_t budget_bytes) {
   const auto most = [&](const auto& number) {
-    return std::invoke(number, std::ranges::max(ranks, {}, number));
+    return (*std::ranges::max_element(ranks, {}, number)).*number;
   };
-  const auto neighbours = [](const Rank& rank) { return std::uint64_t{rank.elements.size()}; };
   std::uint64_t bytes = 0, messages = 0;
   for (const Rank& rank : ranks) {
     bytes += rank.bytes;
-    for (const std::uint64_t elements : rank.elements)
+    for (const auto& [elements, neighbours] : rank.shares)
       messages +=
-          agreed.at_once ? 1 : (elements + agreed.chunk_elements - 1) / agreed.chunk_elements;
+          neighbours *
+          (agreed.at_once ? 1 : (elements + agreed.chunk_elements - 1) / agreed.chunk_elements);
   }
   return {{"ranks", ranks.size()},
           {"bytes", bytes},
           {"most_bytes", most(&Rank::bytes)},
-          {"most_neighbours", most(neighbours)},
+          {"most_neighbours", most(&Rank::neighbours)},
           {"messages", messages},
           {"described_bytes", most(&Rank::described)},
           {"index_seconds", most(&Rank::seconds)},
           {"extra_bytes_bound",
-           detail::promised_bytes(budget_bytes, most(neighbours), all_ranks, false)}};
+           detail::promised_bytes(budget_bytes, most(&Rank::neighbours), all_ranks, false)}};
 }
 
 const char* name_of(JunctionRecord::Kind kind) {
