@@ -44,8 +44,7 @@ struct VALET_EXPORT Settings {
 };
 
 /// The error that when_infeasible is grow, but neither a function nor the storage by itself can
-/// enlarge it: for
-/// Settings::wrong. Local.
+/// enlarge it: for Settings::wrong. Local.
 [[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_growth(const Settings& settings,
                                                                   const BlockStorage& storage);
 [[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_growth(const Settings& settings,

@@ -61,6 +61,7 @@ struct Guard {
   ZOLTAN_FN_TYPE as = type;     ///< what it is to Zoltan, unless there is a function of that type
   ZOLTAN_FN_TYPE needs = type;  ///< without a function of that type Zoltan does not ask
 };
+
 /// Stands in for the functions that are missing while it lives, for the number of objects, and for
 /// those of the application that may fail.
 class Queries {
