@@ -27,7 +27,7 @@ def functions(source):
     c, fortran, arguments = [], {}, {}
     for header in [*source.glob("src/include/valet/*.h"), *source.glob("adapters/*/include/**/*.h")]:
         c += EXPORTED.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL))
-    for module in [*source.glob("src/bindings/fortran/*.f90"), *source.glob("adapters/*/src/fortran/*.f90")]:
+    for module in [*source.glob("src/bindings/fortran/*.f90"), *source.glob("adapters/*/src/**/*.f90")]:
         text = module.read_text()
         fortran |= dict.fromkeys(re.findall(r"Valet_\w+", " ".join(PUBLIC.findall(text))), module.stem)
         arguments |= {name: re.sub(r"[&\s]+", " ", listed) for name, listed in PROCEDURE.findall(text)}

@@ -38,7 +38,7 @@ std::optional<Diagnostic> check_path(const std::string& path) {
     return invalid("'", path, "' is a folder; give the path of a file in it");
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-    return diagnose(ErrorCode::file_failure, "'", path, "' cannot be: there is no folder '",
+    return diagnose(ErrorCode::file_failure, "'", path, "' cannot be opened: there is no folder '",
                     folder.string(), "'; make it first, or fix the path");
   return std::nullopt;
 }

@@ -252,7 +252,7 @@ TEST(RedistributeErrors, ElementsBeyondAnyMemoryAreRefused) {
     Call call;
     call.element_bytes = bytes;
     expect_refused(call, ErrorCode::invalid_argument,
-                   {"rank 0: ", std::to_string(bytes) + " bytes", "2^60 bytes"});
+                   {"rank 0: ", std::to_string(bytes), " bytes", "2^60 bytes"});
   }
 }
 

@@ -121,8 +121,8 @@ class SlotMap {
 
   [[nodiscard]] std::optional<Diagnostic> enter_slot(std::uint64_t k, std::uint64_t slot) {
     const auto in_slot = [&] {
-      return named(k) + " is in slot " + std::to_string(slot) +
-             (call_.options.slot_of ? " by slot_of" : " by its local id");
+      return joined(named(k), " is in slot ", slot,
+                    call_.options.slot_of ? " by slot_of" : " by its local id");
     };
     if (slot >= call_.slots)
       return diagnose(ErrorCode::slot_out_of_range, in_slot(), ", but the storage has ",
