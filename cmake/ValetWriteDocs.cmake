@@ -47,6 +47,7 @@ set(headers "")
 file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")
 set(input "${SOURCE_DIR}/README.md" ${pages} "${DOCS_DIR}/groups.dox")
 set(languages "${CMAKE_CURRENT_LIST_DIR}/languages.py")
+file(MAKE_DIRECTORY "${DOCS_DIR}")
 execute_process(COMMAND "${PYTHON}" "${languages}" write "${SOURCE_DIR}" "${DOCS_DIR}/groups.dox"
                 RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   refuse(NULL, "null pointer");
   Valet_Object_functions wrong = all_functions();
   wrong.unpack = NULL;
-  refuse(&wrong, "needs size, pack and unpack");
+  refuse(&wrong, "size, pack and unpack");
   wrong = all_functions();
   wrong.struct_size = 3;
   refuse(&wrong, "struct_size");
