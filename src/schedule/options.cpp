@@ -69,8 +69,8 @@ std::optional<Diagnostic> schedule::check_method(const char* option, Method meth
 
 std::optional<Diagnostic> schedule::check_choices(const Options& options) {
   std::optional<Diagnostic> unknown = check_method("option method", options.method);
-  const auto check = [&](const auto& table, const char* option, auto value) {
-    if (!unknown) unknown = detail::unknown_choice(table, option, value);
+  const auto check = [&](const auto& choices, const char* option, auto value) {
+    if (!unknown) unknown = detail::unknown_choice(choices, option, value);
   };
   check(orders, "option order", options.order);
   check(negative_ranks, "option negative_rank", options.negative_rank);
