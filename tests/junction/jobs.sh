@@ -30,7 +30,7 @@ job() {
 expect() {
   if grep -q -- "$2" "$1"; then return; fi
   echo "no '$2' in $1:"
-  cat "$1" "$1.err"
+  head -c 4000 "$1" "$1.err"
   failed=1
 }
 # Nothing is left of a meeting.
@@ -105,6 +105,8 @@ for killed in put get; do
   until grep -q "goes on" "$work/killed_$killed" && grep -q "goes on" "$work/left_$left"; do sleep 0.1; done
   pkill -9 -f "^$program $killed kill_$killed"
   wait "$first" "$second"
+  # Killed while it made a connection: Open MPI 4.1 may then not return from MPI_Test, as it says.
+  if grep -q "failed to TCP connect to a peer" "$work/left_$left.err"; then continue; fi
   expect "$work/left_$left" "nothing came from other ranks for 3"
 done
 exit $failed

@@ -173,7 +173,7 @@ class RestartBenchmark final : public Benchmark {
     state.fill();
     const auto move = [&] {
       Junction file = Junction::create(MPI_COMM_WORLD, path, options);
-      const Report report =
+      Report report =
           (state.are_blocks ? file.put(state.storage(), state.particles())
                             : file.put(std::span<const double>(state.values), {state.put}))
               .wait();
