@@ -68,7 +68,7 @@ struct ExchangeSizes {
       ExchangeSizes::most_send_buffers * std::max(ExchangeSizes::most_chunk_bytes, element_bytes));
 }
 
-/// @tparam Copies  Packs and unpacks, as ArrayCopies do.
+/// @tparam Copies  Copy out and in, as ArrayCopies do.
 template <class Copies = ArrayCopies>
 class ArrayExchange final : public engine::Participant {
  public:
@@ -200,7 +200,7 @@ class ArrayExchange final : public engine::Participant {
     std::byte* const packed = writes ? transport_.memory_of(peer.rank, credit_)
                                      : send_memory_ + *buffer * sizes_.chunk_bytes();
     const std::size_t bytes = copies_.bytes_of(run.elements.count);
-    copies_.pack(run, packed);
+    pack(copies_, run, packed);
     if (writes)
       transport_.signal(peer.rank, bytes);
     else
@@ -211,7 +211,7 @@ class ArrayExchange final : public engine::Participant {
   }
   void receive(std::size_t index) {
     ReceiveBuffer& buffer = buffers_[index];
-    copies_.unpack(buffer.run, memory_of(index));
+    unpack(copies_, buffer.run, memory_of(index));
     buffer.busy = false;
     --chunks_to_come_;
   }

@@ -35,7 +35,7 @@ struct ArrayRun {
   SequenceCopy::Elements elements;
 };
 
-/// Packs what leaves, and unpacks what arrives; the observer of the channel is told.
+/// Copies out what leaves, and in what arrives.
 class ArrayCopies {
  public:
   /// @param sent, received  Must live on. @param order  Of the sequences, on all ranks.
@@ -51,19 +51,6 @@ class ArrayCopies {
   [[nodiscard]] std::size_t bytes_of(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * element_bytes_;
   }
-  void pack(const ArrayRun& run, std::byte* packed) const {
-    const observe::TraceSpan span(observer.trace, observe::TraceKind::gather, "gather",
-                                  {.bytes = bytes_of(run.elements.count)});
-    copy_out(run, packed);
-    observer.moved(static_cast<std::uint64_t>(run.elements.count));
-  }
-  void unpack(const ArrayRun& run, const std::byte* packed) const {
-    const observe::TraceSpan span(observer.trace, observe::TraceKind::scatter, "scatter",
-                                  {.bytes = bytes_of(run.elements.count)});
-    copy_in(run, packed);
-    observer.moved(static_cast<std::uint64_t>(run.elements.count));
-  }
-  /// The same without a span in the trace, and nobody is told.
   void copy_out(const ArrayRun& run, std::byte* packed) const {
     const ArrayCell& cell = sent_[static_cast<std::size_t>(run.cell)];
     SequenceCopy(cell.shared, {cell.strides, element_bytes_}, order_)
@@ -82,6 +69,23 @@ class ArrayCopies {
   std::size_t element_bytes_;
   IndexOrder order_;
 };
+
+/// Packs a run, with a span in the trace; the observer is told.
+template <class Copies>
+void pack(const Copies& copies, const ArrayRun& run, std::byte* packed) {
+  const observe::TraceSpan span(copies.observer.trace, observe::TraceKind::gather, "gather",
+                                {.bytes = copies.bytes_of(run.elements.count)});
+  copies.copy_out(run, packed);
+  copies.observer.moved(static_cast<std::uint64_t>(run.elements.count));
+}
+/// The same for what has arrived.
+template <class Copies>
+void unpack(const Copies& copies, const ArrayRun& run, const std::byte* packed) {
+  const observe::TraceSpan span(copies.observer.trace, observe::TraceKind::scatter, "scatter",
+                                {.bytes = copies.bytes_of(run.elements.count)});
+  copies.copy_in(run, packed);
+  copies.observer.moved(static_cast<std::uint64_t>(run.elements.count));
+}
 
 /// A rank that data goes to or comes from, with one cell on either side. Where the two ranks have
 /// several cells, they have as many of these in a row, by the cell of the source, then of the

@@ -46,21 +46,21 @@ inline void move_at_once(const mpi::Channel& channel, Ledger& ledger, ArrayPeers
   for_each_rank(peers.destinations, [&](std::span<ArrayPeer> cells) {
     const std::byte* const message = packed;
     for (const ArrayPeer& peer : cells) {
-      copies.pack(peer.all(), packed);
+      pack(copies, peer.all(), packed);
       packed += copies.bytes_of(peer.elements);
     }
     messages.send(cells.front().rank, message, static_cast<std::size_t>(packed - message));
   });
   for (std::size_t k = 0; k < peers.own_sent.size(); ++k) {
-    copies.pack(peers.own_sent[k].all(), packed);
-    copies.unpack(peers.own_received[k].all(), packed);
+    pack(copies, peers.own_sent[k].all(), packed);
+    unpack(copies, peers.own_received[k].all(), packed);
   }
   packed = scratch.data();
   std::size_t message = 0;
   for_each_rank(peers.sources, [&](std::span<ArrayPeer> cells) {
     messages.wait_for(message++);
     for (const ArrayPeer& peer : cells) {
-      copies.unpack(peer.all(), packed);
+      unpack(copies, peer.all(), packed);
       packed += copies.bytes_of(peer.elements);
     }
   });

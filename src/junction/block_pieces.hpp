@@ -104,7 +104,7 @@ class BlockPieces {
   Array<std::uint64_t> first_;  ///< the first piece of each rank; and the end
 };
 
-/// Packs bytes of blocks and unpacks them, for an exchange of elements of a byte.
+/// Copies bytes of blocks out and in, for an exchange of elements of a byte.
 class PieceCopies {
  public:
   /// @param sent  Of which `leaving` tells places, from `sent_at` on.
@@ -129,14 +129,6 @@ class PieceCopies {
     for_each(arriving_, run, [&](std::uint64_t at, std::size_t place, std::size_t bytes) {
       std::memcpy(room_ + at, packed + place, bytes);
     });
-  }
-  void pack(const layout::ArrayRun& run, std::byte* packed) const {
-    copy_out(run, packed);
-    observer.moved(static_cast<std::uint64_t>(run.elements.count));
-  }
-  void unpack(const layout::ArrayRun& run, const std::byte* packed) const {
-    copy_in(run, packed);
-    observer.moved(static_cast<std::uint64_t>(run.elements.count));
   }
 
   observe::Observer& observer;
