@@ -78,10 +78,6 @@ void require_choice(const char* member, int value, int last) {
   require_choice(member, value, value >= 0 && value <= last);
 }
 
-void require_nothing_wrong(const std::optional<Diagnostic>& found) {
-  if (found) throw Error(found->code, found->text);
-}
-
 /// The beginning of a text, as far as there is room for it, and a 0.
 template <std::size_t room>
 void copy_text(std::string_view text, char (&target)[room]) {

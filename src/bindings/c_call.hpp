@@ -106,6 +106,11 @@ inline void require_place(Valet_Execution** execution) {
                   "give the address of a Valet_Execution*");
 }
 
+/// @throws Error with what was found, if anything. Local.
+inline void require_nothing_wrong(const std::optional<Diagnostic>& found) {
+  if (found) throw Error(found->code, found->text);
+}
+
 /// What is wrong with a number that was negative before C or Fortran made it unsigned. Local.
 /// @param name  What the caller calls it, in parts.
 template <class... Name>
@@ -117,7 +122,7 @@ std::optional<Diagnostic> negative(std::uint64_t number, const Name&... name) {
 /// @throws Error invalid_argument for such a number. Local.
 template <class... Name>
 void require_number(std::uint64_t number, const Name&... name) {
-  if (const auto wrong = negative(number, name...)) throw Error(wrong->code, wrong->text);
+  require_nothing_wrong(negative(number, name...));
 }
 /// Has all ranks refuse a storage with such a number when it is used. Local.
 template <class Handle, class... Name>
