@@ -184,27 +184,47 @@ TEST(File, BringsBlocksInTheirOrderAndSomeOfTheirFields) {
   });
 }
 
+/// Objects that both sides of a file have by numbers, or only who reads.
+struct Numbering {
+  Numbering(std::mt19937_64& random, std::size_t count, const FileCase& files)
+      : objects(count), ranks{files.writers.ranks, files.readers.ranks} {
+    MPI_Allreduce(MPI_IN_PLACE, ranks.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    put = some_numbering(random, objects, ranks[0]);
+    got = some_numbering(random, objects, ranks[1]);
+    numbered = pick(random, 0, 2) > 0;
+  }
+  /// Those of this rank.
+  [[nodiscard]] std::vector<Element> numbers_put(const FileCase& files) const {
+    if (!files.writers.are_here()) return {};
+    return numbers_in(numbered ? put : ObjectLayout::balanced(), objects, files.writers.own_rank,
+                      ranks[0]);
+  }
+  [[nodiscard]] std::vector<Element> numbers_got(const FileCase& files) const {
+    if (!files.readers.are_here()) return {};
+    return numbers_in(got, objects, files.readers.own_rank, ranks[1]);
+  }
+
+  std::size_t objects;
+  std::array<int, 2> ranks;
+  ObjectLayout put, got;
+  bool numbered = false;  ///< by whoever writes
+};
+
 TEST(File, BringsNumberedBlocksIntoAnyOtherLayout) {
   for_random_files(20, [](std::mt19937_64& random, const FileCase& files) {
     const std::size_t objects = pick(random, 1, 500);
-    std::array<int, 2> ranks{files.writers.ranks, files.readers.ranks};
-    MPI_Allreduce(MPI_IN_PLACE, ranks.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    const ObjectLayout put = some_numbering(random, objects, ranks[0]),
-                       got = some_numbering(random, objects, ranks[1]);
-    const bool is_numbered = pick(random, 0, 2) > 0;
-    std::vector<Element> ids = numbers_in(is_numbered ? put : ObjectLayout::balanced(), objects,
-                                          files.writers.own_rank, ranks[0]);
-    std::vector<Element> room;
-    const std::vector<Element> due = numbers_in(got, objects, files.readers.own_rank, ranks[1]);
+    const Numbering is(random, objects, files);
+    std::vector<Element> ids = is.numbers_put(files), room;
+    const std::vector<Element> due = is.numbers_got(files);
     files.pass(
         [&](Junction& file) {
           const BlockStorage storage{field(ids)};
-          return is_numbered ? file.put(storage, ids.size(), put, "cells").wait()
+          return is.numbered ? file.put(storage, ids.size(), is.put, "cells").wait()
                              : file.put(storage, ids.size(), "cells").wait();
         },
         [&](Junction& file) {
           room.assign(due.size(), untouched);
-          return file.get({field(room)}, got, "cells").wait();
+          return file.get({field(room)}, is.got, "cells").wait();
         });
     EXPECT_TRUE(all_ranks(!files.readers.are_here() || room == due));
   });
@@ -213,29 +233,19 @@ TEST(File, BringsNumberedBlocksIntoAnyOtherLayout) {
 TEST(File, BringsNumberedBlocksOfDifferentSizesIntoAnyOtherLayout) {
   for_random_files(20, [](std::mt19937_64& random, const FileCase& files) {
     const std::size_t objects = pick(random, 1, 300);
-    std::array<int, 2> ranks{files.writers.ranks, files.readers.ranks};
-    MPI_Allreduce(MPI_IN_PLACE, ranks.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    const ObjectLayout put = some_numbering(random, objects, ranks[0]),
-                       got = some_numbering(random, objects, ranks[1]);
-    const bool is_numbered = pick(random, 0, 2) > 0, by_offsets = pick(random, 0, 1) == 0,
-               by_offsets_here = pick(random, 0, 1) == 0;
-    const std::vector<Element> numbers =
-        files.writers.are_here() ? numbers_in(is_numbered ? put : ObjectLayout::balanced(), objects,
-                                              files.writers.own_rank, ranks[0])
-                                 : std::vector<Element>();
-    const std::vector<Element> due =
-        files.readers.are_here() ? numbers_in(got, objects, files.readers.own_rank, ranks[1])
-                                 : std::vector<Element>();
+    const Numbering is(random, objects, files);
+    const bool by_offsets = pick(random, 0, 1) == 0, by_offsets_here = pick(random, 0, 1) == 0;
+    const std::vector<Element> numbers = is.numbers_put(files), due = is.numbers_got(files);
     NumberedLists lists(numbers), room(due, pick(random, 0, 1));
     lists.fill(numbers, by_offsets);
     files.pass(
         [&](Junction& file) {
           const RaggedStorage storage = lists.storage(by_offsets);
-          return is_numbered ? file.put(storage, numbers.size(), put, "lists").wait()
+          return is.numbered ? file.put(storage, numbers.size(), is.put, "lists").wait()
                              : file.put(storage, numbers.size(), "lists").wait();
         },
         [&](Junction& file) {
-          const Report report = file.get(room.storage(by_offsets_here), got, "lists").wait();
+          const Report report = file.get(room.storage(by_offsets_here), is.got, "lists").wait();
           EXPECT_EQ(report.blocks_after, due.size());
           return report;
         });
