@@ -219,10 +219,19 @@ class PatternScan {
         if (period <= 0) continue;
         entry = std::next(entry, period - passed);
         passed = period;
-        if (*entry == *begin_ && std::equal(entry, end_, begin_) && keep(period)) return true;
+        if (*entry == *begin_ && repeats_from(entry, found_.count - period) && keep(period))
+          return true;
       }
     }
     return false;
+  }
+  /// Whether the entries to the end are those from the beginning on. What follows the first run is
+  /// compared first: a long run equals itself almost everywhere, so that to compare it for each
+  /// entry would take many times as long as the scan.
+  [[nodiscard]] bool repeats_from(const Entry& entry, std::int64_t rest) const {
+    const std::int64_t run = std::min(first_run(found_.parts[0]), rest);
+    const Entry behind = std::next(entry, run);
+    return std::equal(behind, end_, std::next(begin_, run)) && std::equal(entry, behind, begin_);
   }
   [[nodiscard]] static std::int64_t first_run(const CyclicDistribution& part) {
     return part.block_size - part.offset % part.block_size;

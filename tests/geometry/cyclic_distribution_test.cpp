@@ -163,6 +163,45 @@ TEST(Recognise, LooksAtAFewEntriesOfAnIrregularMap) {
   munmap(memory, 2 * page);
 }
 
+/// Counts the entries that are read.
+class CountedEntry {
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = int;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const int*;
+  using reference = const int&;
+
+  CountedEntry() = default;
+  CountedEntry(const int* at, std::size_t& reads) : at_(at), reads_(&reads) {}
+  const int& operator*() const { return ++*reads_, *at_; }
+  CountedEntry& operator++() { return ++at_, *this; }
+  CountedEntry& operator--() { return --at_, *this; }
+  CountedEntry& operator+=(std::ptrdiff_t count) { return at_ += count, *this; }
+  std::ptrdiff_t operator-(const CountedEntry& other) const { return at_ - other.at_; }
+  bool operator==(const CountedEntry& other) const { return at_ == other.at_; }
+
+ private:
+  const int* at_ = nullptr;
+  std::size_t* reads_ = nullptr;
+};
+
+TEST(Recognise, ReadsAMapWithALongRunAFewTimes) {
+  constexpr std::size_t length = 100'000;
+  for (const std::size_t before : {0, 1, 7}) {
+    std::mt19937_64 random(seed());
+    std::vector<int> map(before + length, 0);
+    for (std::size_t k = 0; k < before; ++k) map[k] = static_cast<int>(pick(random, 1, 2));
+    while (map.size() < before + 2 * length) map.push_back(static_cast<int>(pick(random, 0, 2)));
+    std::size_t reads = 0;
+    layout::PatternScan scan(CountedEntry(map.data(), reads),
+                             CountedEntry(map.data() + map.size(), reads),
+                             static_cast<std::int64_t>(map.size()), 3, layout::no_rank);
+    EXPECT_FALSE(scan.run().regular);
+    EXPECT_LE(reads, 4 * length) << before << " other entries come first";
+  }
+}
+
 TEST(Recognise, FindsWhatIsRegular) {
   std::size_t parts = 0;
   for (int number = 0; number < 20'000; ++number) {
