@@ -13,8 +13,7 @@
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
 #include "rebalance/objects.hpp"
-
-#include <zoltan.h>
+#include "rebalancer/last_on_curve.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,13 +25,6 @@
 #include <numeric>
 #include <span>
 
-// In no header of Zoltan's, and null where it hides them.
-extern "C" {
-__attribute__((weak)) double Zoltan_HSFC_InvHilbert1d(Zoltan_Struct*, double*);
-__attribute__((weak)) double Zoltan_HSFC_InvHilbert2d(Zoltan_Struct*, double*);
-__attribute__((weak)) double Zoltan_HSFC_InvHilbert3d(Zoltan_Struct*, double*);
-}
-
 namespace valet::zoltan {
 
 using rebalance::Objects;
@@ -42,15 +34,6 @@ inline double factor_for(double total, bool are_whole) {
   const int exponent = total > 0 ? std::ilogb(total) : 0;
   if (total == 0 || (!are_whole && std::abs(exponent) <= fit_a_float)) return 0;
   return std::ldexp(1, 51 - exponent);
-}
-
-/// Zoltan's, of points in the unit square or cube.
-using Curve = double (*)(Zoltan_Struct*, double*);
-
-inline Curve curve_in(std::size_t dimensions) {
-  return dimensions == 1   ? Zoltan_HSFC_InvHilbert1d
-         : dimensions == 2 ? Zoltan_HSFC_InvHilbert2d
-                           : Zoltan_HSFC_InvHilbert3d;
 }
 
 /// Calls action(slot, point) for all objects.
@@ -69,21 +52,6 @@ void for_each_point(const Objects& objects, Action&& action) {
   });
 }
 
-/// As HSFC has it.
-inline double position_on_curve(const rebalance::Box& range, std::size_t dimensions,
-                                const Columns::Numbers& point) {
-  constexpr double margin = 1.6e-7;  // HSFC_EPSILON
-  std::array<double, Columns::most> scaled{};
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    const double low = range.low[d];
-    const double high = range.high[d];
-    const double wider = (high - low) * margin;
-    const double extent = (high + wider) - (low - wider);
-    scaled[d] = std::clamp((point[d] - (low - wider)) / (extent == 0 ? 1 : extent), 0.0, 1.0);
-  }
-  return curve_in(dimensions)(nullptr, scaled.data());
-}
-
 class ZoltanWeights {
  public:
   /// @param total  The sum of the weights of all ranks; 0: none are asked for. [global]
@@ -97,10 +65,8 @@ class ZoltanWeights {
   [[nodiscard]] float operator[](std::uint64_t slot) const {
     double number = 0;
     objects_.failure.attempt(Objects::activity, [&] { number = objects_.weight(slot); });
-    if (factor_ == 0) return static_cast<float>(number);
-    // To single precision first: then a weight that has all its digits is rounded once.
-    const float whole = std::nearbyint(static_cast<float>(number * factor_));
-    return slot == end_ ? std::max(whole, least_at_end_) : std::min(whole, most_);
+    const float given = rounded(number);
+    return slot == end_ ? std::max(given, least_at_end_) : std::min(given, most_);
   }
 
   /// Counts what is heavier than half of the mean weight of a part as light as that. Then RCB and
@@ -109,9 +75,7 @@ class ZoltanWeights {
   /// a single object is much heavier.
   /// @return Whether there is such a limit: not with fewer than two objects for a part.
   [[nodiscard]] bool limit(const mpi::Channel& communicator, int parts) {
-    double largest = 0;
-    for (std::uint64_t k = 0; k < objects_.count; ++k)
-      largest = std::max(largest, static_cast<double>((*this)[k]));
+    double largest = heaviest();
     mpi::maximum(communicator, std::span(&largest, 1));
     for (double most = largest; most >= 1; most = std::floor(most / 2)) {
       double sum = 0;
@@ -136,33 +100,45 @@ class ZoltanWeights {
                           bool are_kept) {
     const std::size_t dimensions = objects_.coordinates.size;
     if (factor_ == 0 || curve_in(dimensions) == nullptr) return;
+    LastOnCurve curve(range, dimensions);
+    std::uint64_t slot = 0;
+    for_each_point(objects_, [&](std::uint64_t k, const Columns::Numbers& point) {
+      if (curve.is_last(point)) slot = k;
+    });
     struct {
       double position;
       int rank;
-    } last{-1, communicator.rank()};
-    std::uint64_t slot = 0;
-    double heaviest = 0;
-    for_each_point(objects_, [&](std::uint64_t k, const Columns::Numbers& point) {
-      heaviest = std::max(heaviest, static_cast<double>((*this)[k]));
-      const double on_curve = position_on_curve(range, dimensions, point);
-      if (on_curve <= last.position) return;
-      last.position = on_curve;
-      slot = k;
-    });
+    } last{curve.position(), communicator.rank()};
     mpi::check(
         MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE_INT, MPI_MAXLOC, communicator.get()),
         "MPI_Allreduce");
-    mpi::maximum(communicator, std::span(&heaviest, 1));
+    double largest = heaviest();
+    mpi::maximum(communicator, std::span(&largest, 1));
     // Both the size of a part and what it should weigh are rounded by 2^-25 at most, for all parts
     // to the same side: the last one may lack parts * 2^-24 of all that is left for it.
     constexpr double total = 0x1p51;
-    const bool is_uneven = 2 * parts * heaviest > total;
+    const bool is_uneven = 2 * parts * largest > total;
     const double lacking = total * 0x1p-22 * (is_uneven || !are_kept ? parts : 1);
     least_at_end_ = static_cast<float>(std::floor(std::min(lacking, total / 8 / parts)));
     if (last.rank == communicator.rank() && objects_.count > 0) end_ = slot;
   }
 
  private:
+  [[nodiscard]] float rounded(double weight) const {
+    if (factor_ == 0) return static_cast<float>(weight);
+    // To single precision first: then a weight that has all its digits is rounded once.
+    return std::nearbyint(static_cast<float>(weight * factor_));
+  }
+  /// Of the objects here.
+  [[nodiscard]] double heaviest() const {
+    double largest = 0;
+    objects_.failure.attempt(Objects::activity, [&] {
+      objects_.for_each_weight(
+          [&](std::uint64_t, double weight) { largest = std::max(largest, weight); });
+    });
+    return rounded(largest);
+  }
+
   const Objects& objects_;
   double factor_;  ///< 0: they stay as they are
   float most_ = std::numeric_limits<float>::infinity();
