@@ -40,6 +40,12 @@
 namespace valet::engine {
 namespace {
 
+/// Asked once: the system reads a file for it, which takes as long as a small migration.
+std::size_t cores() {
+  static const std::size_t number = std::thread::hardware_concurrency();
+  return number;
+}
+
 /// STREAM where blocks land in the order of plan/any_order.hpp: imports are credited in the order
 /// of their grains, and so are exports by their receivers, so that each finds its slot just left.
 ///
@@ -67,8 +73,7 @@ class OrderedExchange final : public Exchange, public Participant {
         pulls_(state),
         receiver_(state, sizes_, transport_, sender_, pulls_),
         sender_(state, sizes_.messages, transport_, false, 0, &pulls_),
-        most_looks_(
-            state.channel.node_ranks().size() > std::thread::hardware_concurrency() ? 0 : 4000) {}
+        most_looks_(state.channel.node_ranks().size() > cores() ? 0 : 4000) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return scratch_bytes_of(state_.options, state_.blocks,
