@@ -78,17 +78,35 @@ hosts_limit() { # <number> <rate>
   tc -n "$(hosts_name switch)" qdisc replace dev "to$1" "${shape[@]}"
 }
 
+# hosts_exec <number> <seconds> <command>...: on one host, in the background; exit code 124 after so many
+# seconds. `$!` is its process.
+hosts_exec() {
+  local host seconds=$2
+  host=$(hosts_name "$1")
+  shift 2
+  # shellcheck disable=SC2016
+  ip netns exec "$host" unshare --uts bash -c 'hostname "$1"; shift; exec "$@"' hosts "$host" \
+    timeout -k 5 "$seconds" "$@" &
+}
+# What Open MPI's programs need to see the hosts only.
+hosts_network=(--mca oob_tcp_if_include 10.99.0.0/24)
+
+# hosts_mpirun <hosts, as 1 or 1,2> <ranks of each> <seconds> <mpirun's options and command>...: a job,
+# started on the first of the hosts, in the background.
+hosts_mpirun() {
+  local ranks=$2 seconds=$3 list="" all k
+  IFS=, read -ra all <<<"$1"
+  shift 3
+  for k in "${all[@]}"; do list+=${list:+,}$(hosts_name "$k"):$ranks; done
+  hosts_exec "${all[0]}" "$seconds" \
+    mpirun -n $((${#all[@]} * ranks)) --host "$list" --mca plm_rsh_agent "$hosts_files/agent" \
+    --mca orte_tmpdir_base "$hosts_files" --mca pml ob1 --mca btl tcp,self,vader \
+    --mca btl_tcp_if_include 10.99.0.0/24 "${hosts_network[@]}" "$@"
+}
+
 # hosts_run <hosts> <ranks of each> <seconds> <command>...: exit code 124 after so many seconds.
 hosts_run() {
-  local hosts=$1 ranks=$2 seconds=$3 first list="" k
-  shift 3
-  for ((k = 1; k <= hosts; ++k)); do list+=${list:+,}$(hosts_name "$k"):$ranks; done
-  first=$(hosts_name 1)
   # In the background, so that a signal does not wait for its end.
-  # shellcheck disable=SC2016
-  ip netns exec "$first" unshare --uts bash -c 'hostname "$1"; shift; exec "$@"' hosts "$first" \
-    timeout -k 5 "$seconds" mpirun -n $((hosts * ranks)) --host "$list" --mca plm_rsh_agent "$hosts_files/agent" \
-    --mca orte_tmpdir_base "$hosts_files" --mca pml ob1 --mca btl tcp,self,vader \
-    --mca btl_tcp_if_include 10.99.0.0/24 --mca oob_tcp_if_include 10.99.0.0/24 "$@" &
+  hosts_mpirun "$(seq -s, "$1")" "${@:2}"
   wait $!
 }

@@ -11,9 +11,9 @@ Usage: tests/hosts/run.sh [--long]
 
 Makes hosts, each a network namespace with a name of its own, joined by a switch, and runs tests of build/
 across them with Open MPI 4: maps, blocks of different sizes, all-to-alls, layouts, the drop-in, rebalancing,
-node storage; then with slow and unequal links, and with one that goes down. Needs root and iproute2: exits
-with 77 where there can be no hosts, with 1 if anything failed, else with 0. Takes some five minutes;
---long, with 2 and 3 hosts of 1, 2 and 3 ranks and more maps, an hour.
+node storage; then with slow and unequal links, two jobs that meet, and a link that goes down. Needs root
+and iproute2: exits with 77 where there can be no hosts, with 1 if anything failed, else with 0. Takes some
+five minutes; --long, with 2 and 3 hosts of 1, 2 and 3 ranks and more maps, an hour.
 With arguments: runs COMMAND on HOSTS hosts of RANKS ranks each, with links of RATE, such as 1gbit; of
 several rates, one for each host, the last is that of all others.
 USAGE
@@ -92,6 +92,29 @@ break_link() { # <test> <seconds until then>
   hosts_down
 }
 
+# Two jobs, each on a host of its own, with a junction that they meet at through a port file.
+two_jobs() { # <ranks of the one> <ranks of the other>
+  local start=$SECONDS program=build/tests/bin/junction_job_program server job put get code=0
+  if ! command -v ompi-server >/dev/null; then return; fi
+  hosts_up 2 1gbit
+  mkdir "$hosts_files/folder"
+  hosts_exec 1 300 ompi-server --no-daemonize -r "$hosts_files/uri" "${hosts_network[@]}" 2>"$hosts_files/server"
+  server=$!
+  while [[ ! -s "$hosts_files/uri" ]]; do sleep 0.1; done
+  job=(--ompi-server "file:$hosts_files/uri" "$program")
+  hosts_mpirun 1 "$1" 300 "${job[@]}" put steps "$hosts_files/folder" 100 100 >"$hosts_files/put" 2>&1
+  put=$!
+  hosts_mpirun 2 "$2" 300 "${job[@]}" get steps "$hosts_files/folder" 100 100 >"$hosts_files/get" 2>&1
+  get=$!
+  wait "$put" || code=$?
+  wait "$get" || code=$?
+  kill "$server"
+  cat "$hosts_files/put" "$hosts_files/get" >"$hosts_files/log"
+  if (($(grep -c '^100 steps were right' "$hosts_files/log") != 2)); then code=1; fi
+  report "jobs of $1 and $2 ranks, each on a host of its own" $((SECONDS - start)) "$code" 0
+  hosts_down
+}
+
 if (($# >= 4)); then
   IFS=, read -ra rates <<<"$3"
   hosts_up "$1" "${rates[@]}"
@@ -120,6 +143,7 @@ hosts_down
 hosts_up 3 1gbit 100mbit 10mbit
 try 3 1 $((cases / 4)) random_maps random_ragged
 hosts_down
+two_jobs 4 3
 break_link random_maps 4
 break_link random_ragged 4
 echo "$failed failed"

@@ -4,14 +4,13 @@
 // FOLDER SECONDS STEPS, with a junction. Rank 0 prints the word that the other job has sent, or how
 // many steps were right, or the error, after all ranks have had the same.
 
+#include "grid_cases.hpp"
 #include "mpi/meeting.hpp"
 #include <valet/junction.hpp>
 #include <valet/valet.hpp>
 
 #include <mpi.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <iostream>
 #include <span>
@@ -58,14 +57,22 @@ std::string meet(char** argv) {
   return text;
 }
 
-/// An array in each step, in blocks on the one side and cyclic on the other.
+/// An array in three dimensions: block-cyclic where it is put, in cells of any extents where it is
+/// got.
+valet::GridLayout layout_of(bool puts, int ranks) {
+  const valet::BlockCyclic::Extents extents{40, 50, 60};
+  if (puts) return {valet::BlockCyclic(extents, {7, 8, 9}, {1, ranks, 1})};
+  valet::GridLayout cells{valet::BlockCyclic::cut_at({{0, 13, 40}, {0, 50}, {0, 21, 33, 60}})};
+  for (int cell = 0; cell < cells.layout.ranks(); ++cell) cells.ranks.push_back(cell % ranks);
+  return cells;
+}
+
+/// An array in each step, in which every element is its number and that of the step.
 std::string put_or_get(char** argv, int rank, int ranks) {
   const bool puts = std::string(argv[1]) == "put";
   const int steps = std::atoi(argv[5]);
-  constexpr std::int64_t extent = 100'000;
-  const valet::GridLayout layout{puts ? valet::BlockCyclic::block({extent}, {ranks})
-                                      : valet::BlockCyclic::cyclic({extent}, {ranks})};
-  std::vector<double> values(static_cast<std::size_t>(layout.layout.local_elements(rank)));
+  const valet::GridLayout layout = layout_of(puts, ranks);
+  std::vector<valet::test::Element> values(valet::test::elements_of(layout, rank));
   valet::JunctionOptions options;
   options.folder = argv[3];
   options.timeout_seconds = std::atof(argv[4]);
@@ -74,11 +81,20 @@ std::string put_or_get(char** argv, int rank, int ranks) {
                                   : valet::Junction::connect(MPI_COMM_WORLD, argv[2], options);
   int right = 0;
   for (int step = 0; step < steps; ++step) {
-    if (puts) std::fill(values.begin(), values.end(), step);
-    (puts ? junction.put(std::span<const double>(values), layout)
+    const auto value = [step](valet::test::Element number) {
+      return number + static_cast<valet::test::Element>(step);
+    };
+    if (puts)
+      valet::test::for_every_local(layout, rank,
+                                   [&](std::size_t k, auto number) { values[k] = value(number); });
+    (puts ? junction.put(std::span<const valet::test::Element>(values), layout)
           : junction.get(std::span(values), layout))
         .wait();
-    right += std::count(values.begin(), values.end(), step) == std::ssize(values) ? 1 : 0;
+    bool is_right = true;
+    valet::test::for_every_local(layout, rank, [&](std::size_t k, auto number) {
+      is_right = is_right && values[k] == value(number);
+    });
+    right += is_right ? 1 : 0;
     if (step == 0 && rank == 0) std::cout << "goes on" << std::endl;
   }
   junction.close();
