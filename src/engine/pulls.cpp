@@ -119,18 +119,22 @@ bool Pulls::describe(const StorageBackend& backend, bool again) {
   return connects_;
 }
 
-/// Decides which flows are worth it; returns the number of their runs.
+/// Decides which flows are worth it, and looks no further where one cannot be any more; returns the
+/// number of the runs of those that are.
 std::size_t Pulls::list_runs() {
   std::uint64_t pieces_of_runs = 0, pieces_of_blocks = 0;  // of a run, or of each block
   for (const detail::Rows& rows : rows_) ++(rows.are_dense() ? pieces_of_runs : pieces_of_blocks);
   std::size_t all = 0;
   for (std::size_t f = 0; f < departures_.size(); ++f) {
     const plan::Outgoing& flow = state_.flows.outgoing[f];
-    std::uint64_t runs = 0;
-    for_each_run({state_.flows.exports.begin() + flow.first, flow.count},
-                 [&](SlotIndex, SlotIndex) { ++runs; });
-    const std::uint64_t copies = runs * pieces_of_runs + flow.count * pieces_of_blocks;
-    departures_[f].is_worth = flow.count * state_.blocks.block_bytes >= copies * least_copy_bytes;
+    const SlotList slots{state_.flows.exports.begin() + flow.first, flow.count};
+    const std::uint64_t most_copies = flow.count * state_.blocks.block_bytes / least_copy_bytes;
+    std::uint64_t runs = 0, copies = flow.count * pieces_of_blocks;
+    for (std::size_t k = 0; k < slots.size() && copies <= most_copies; ++runs) {
+      k += detail::run_length(slots.subspan(k));
+      copies += pieces_of_runs;
+    }
+    departures_[f].is_worth = copies <= most_copies;
     departures_[f].first_run = static_cast<std::uint32_t>(all);
     if (departures_[f].is_worth) all += runs;
   }
