@@ -30,7 +30,8 @@ namespace {
 constexpr const char* remedy =
     "With Open MPI 4, start ompi-server --no-daemonize -r FILE before the jobs, and both mpirun "
     "with --ompi-server file:FILE; with Open MPI 5, start prte, and both mpirun with "
-    "PRTEPROXY_USE_DVM=1 and --dvm; MPICH needs nothing";
+    "PRTEPROXY_USE_DVM=1 and --dvm; MPICH needs nothing, but has no ports where it is made with "
+    "UCX";
 
 /// The meeting as one job sees it.
 struct Meeting {
@@ -159,6 +160,30 @@ std::optional<Diagnostic> found_by(Look&& look) {
   }
 }
 
+/// Lets errors of calls without a communicator return: they go to the handler of MPI_COMM_WORLD, or
+/// of MPI_COMM_SELF from MPI 4 on, which would end the job.
+class ReturningErrors {
+ public:
+  ReturningErrors() {
+    for (std::size_t k = 0; k < before_.size(); ++k) {
+      MPI_Comm_get_errhandler(communicators[k], &before_[k]);
+      MPI_Comm_set_errhandler(communicators[k], MPI_ERRORS_RETURN);
+    }
+  }
+  ReturningErrors(const ReturningErrors&) = delete;
+  ReturningErrors& operator=(const ReturningErrors&) = delete;
+  ~ReturningErrors() {
+    for (std::size_t k = 0; k < before_.size(); ++k) {
+      MPI_Comm_set_errhandler(communicators[k], before_[k]);
+      MPI_Errhandler_free(&before_[k]);
+    }
+  }
+
+ private:
+  std::array<MPI_Comm, 2> communicators{MPI_COMM_WORLD, MPI_COMM_SELF};
+  std::array<MPI_Errhandler, 2> before_{};
+};
+
 /// A port, from open() on until the end of the scope. Local.
 struct Port {
   std::array<char, MPI_MAX_PORT_NAME> name{};
@@ -170,6 +195,7 @@ struct Port {
     if (name[0] != '\0') MPI_Close_port(name.data());
   }
   std::optional<Diagnostic> open() {
+    const ReturningErrors errors;
     try {
       check(MPI_Open_port(MPI_INFO_NULL, name.data()), "MPI_Open_port");
     } catch (const Error& error) {

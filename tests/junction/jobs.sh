@@ -53,7 +53,15 @@ if "$mpiexec" --version 2>&1 | grep -q -E "Open MPI|OpenRTE"; then
   server=$!
   while [ ! -s "$work/uri" ]; do sleep 0.1; done
   flags="$* --ompi-server file:$work/uri"
-elif [ "$(nproc)" -lt 7 ]; then
+else
+  job 2 "$work/port" accept here "$folder" 0.3
+  if grep -q MPI_Open_port "$work/port"; then
+    expect "$work/port" "MPICH needs nothing, but has no ports where it is made with UCX"
+    echo "skipped: this MPI has no ports"
+    exit $((failed == 0 ? 77 : 1))
+  fi
+fi
+if [ -z "$server" ] && [ "$(nproc)" -lt 7 ]; then
   echo "skipped: ranks of this MPI take a core each while they wait, and there are fewer than 7"
   exit 77
 fi

@@ -138,7 +138,8 @@ class VALET_EXPORT Junction {
   /// each of them.
   ///
   /// With Open MPI 4 `ompi-server` has to run, and both jobs are started by
-  /// `mpirun --ompi-server file:...`; with MPICH nothing is needed.
+  /// `mpirun --ompi-server file:...`; with MPICH nothing is needed, but it
+  /// has no ports where it is made with UCX.
   ///
   /// Collective over `communicator`; blocking.
   ///
