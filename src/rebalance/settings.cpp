@@ -21,7 +21,7 @@ std::optional<Diagnostic> missing_growth(const Settings& settings, bool grows,
                                          const char* function) {
   if (grows || settings.when_infeasible != WhenInfeasible::grow) return std::nullopt;
   return invalid("when_infeasible is grow, but there is no ", function,
-                 "; give growing() arrays, or a function that returns a larger storage");
+                 "; give arrays that can grow, or a function that returns a larger storage");
 }
 
 std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<double>(bits)); }

@@ -134,7 +134,7 @@ class ResizedArrays {
   static void require(const Array& array, const char* kind, std::size_t index) {
     if (!array.resize)
       refuse(named(kind, array.label, index),
-             " cannot be resized, but others of its storage can; give growing() for all");
+             " cannot be resized, but others of its storage can; let all of them grow");
   }
 
   std::vector<std::function<void()>> take_back_;

@@ -307,7 +307,7 @@ TEST_F(RefusedGrowth, ByAFunctionThatGivesTooLittle) {
 
 TEST_F(RefusedGrowth, WhereOnlySomeArraysGrow) {
   expect({growing(blocks.origin, 1, "origin"), field(valet::ref(blocks.slot), 1, "slot")},
-         ErrorCode::callback_failed, {"field 'slot' cannot be resized", "give growing() for all"});
+         ErrorCode::callback_failed, {"field 'slot' cannot be resized", "let all of them grow"});
 }
 
 TEST_F(RefusedGrowth, WithOtherFieldsThanPlanned) {
