@@ -105,13 +105,18 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::string directory = argc > 1 ? argv[1] : ".";
+  if (argc > 2 || directory.starts_with('-')) {
+    if (rank == 0) std::puts("Usage: mpirun -n 4 overlap [folder for trace.json, here by default]");
+    MPI_Finalize();
+    return directory == "--help" || directory == "-h" ? 0 : 2;
+  }
   Slab slab(rank, ranks);
   const auto before = slab.checked();
   std::array<double, 2> seconds{};
   for (int step = 0; step < steps; ++step)
     (step % 2 == 0 ? seconds[0] : seconds[1]) += slab.step(step % 2 == 1, "");
   // Again with a picture of where time goes: plot.py overlap DIRECTORY.
-  const std::string directory = argc > 1 ? argv[1] : ".";
   slab.step(true, directory + "/trace.json");
   const bool is_right = slab.checked() == before;
   if (rank == 0)
