@@ -6,7 +6,6 @@
 #include "geometry/shared_objects.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/plan.hpp"
-#include "operations/ragged/plan_state.hpp"
 #include "schedule/shares.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/resize.hpp>

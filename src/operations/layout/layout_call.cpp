@@ -103,7 +103,9 @@ GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
     : name(side), grid(chosen), rank_(rank) {
   const auto take = [this](int cell) {
     if (cells++ == 0) grid_rank = cell;
-    elements_ += layout().local_elements(cell);
+    const std::int64_t elements = layout().local_elements(cell);
+    elements_ += elements;
+    cells_with_elements_ += elements > 0 ? 1U : 0U;
   };
   if (grid.ranks.empty()) {
     if (rank < layout().ranks()) take(rank);
@@ -276,7 +278,7 @@ template <class Pointer>
 Vector<ArrayCell> LayoutCall::find_cells(const GridSide& side, const BlockCyclic& other,
                                          const LocalArray<Pointer>& array) const {
   Vector<ArrayCell> found(frame.ledger);
-  found.reserve(side.cells);
+  found.reserve(side.cells_with_elements());
   for_each_part(side, array, element_bytes, [&](int cell, const CellArray<Pointer>& part) {
     ArrayCell& entry = found.emplace_back(
         ArrayCell{cell, Intersection(frame.ledger, side.layout(), cell, other), part.strides,
@@ -353,11 +355,9 @@ std::uint64_t LayoutCall::bytes_of_cell(const BlockCyclic& mine, int cell,
 
 std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const GridSide& theirs) {
   const bool is_listed = mine.layout().is_cut() || theirs.layout().is_cut();
-  std::uint64_t bytes = 0;
-  mine.for_each_cell([&](int cell) {
-    if (mine.layout().is_cut()) bytes += sizeof(ArrayCell);
-    bytes += bytes_of_cell(mine.layout(), cell, theirs.layout(), is_listed);
-  });
+  std::uint64_t bytes = mine.layout().is_cut() ? mine.cells_with_elements() * sizeof(ArrayCell) : 0;
+  mine.for_each_cell(
+      [&](int cell) { bytes += bytes_of_cell(mine.layout(), cell, theirs.layout(), is_listed); });
   return bytes;
 }
 

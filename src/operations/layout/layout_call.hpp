@@ -47,6 +47,7 @@ struct GridSide {
   }
   /// Elements of this rank; none outside of the grid.
   [[nodiscard]] std::int64_t elements() const { return elements_; }
+  [[nodiscard]] std::size_t cells_with_elements() const { return cells_with_elements_; }
   /// Calls action(rank in the grid) for the cells of this rank, ascending.
   template <class Action>
   void for_each_cell(Action&& action) const {
@@ -61,6 +62,7 @@ struct GridSide {
  private:
   int rank_;
   std::int64_t elements_ = 0;
+  std::size_t cells_with_elements_ = 0;
 };
 
 /// What suits this rank; in AgreedSizes, what suits all.

@@ -152,6 +152,17 @@ TEST(Grids, DeliverEveryElementWhateverTheCells) {
   }
 }
 
+TEST(Grids, NeedNoBudgetWithoutElements) {
+  GridLayout cells{BlockCyclic::cut_at({{0, 0, 0}, {0, 3, 7, 9, 20}})};
+  for (int cell = 0; cell < cells.layout.ranks(); ++cell) cells.ranks.push_back(cell % size());
+  const GridLayout blocks{BlockCyclic::block({0, 20}, {1, size()})};
+  LayoutOptions options;
+  options.budget_bytes = 0;
+  for (const auto& [from, to] : {std::pair(cells, blocks), std::pair(blocks, cells)}) {
+    EXPECT_EQ(redistribute(MPI_COMM_WORLD, from, to, 8, {}, {}, options).blocks_after, 0U);
+  }
+}
+
 /// Every rank has cells in a diagonal of a matrix of 8 x 8 cells, in another one after it.
 GridLayout diagonals(std::int64_t extent, int step, std::int64_t shift) {
   std::vector<std::int64_t> cuts(9, extent);
