@@ -306,7 +306,7 @@ std::uint64_t Problem::promised(const RaggedStorage& all, const Report& report) 
   return promised_bytes(
              budget, neighbours.size(),
              is_root || report.plan_from_layout ? static_cast<std::uint64_t>(size()) : 0) +
-         20 * pages;
+         (options_.method == Method::phased ? 32 : 20) * pages;
 }
 
 /// To what a refusal names: enough for all ranks, whatever they have.

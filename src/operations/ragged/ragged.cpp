@@ -24,7 +24,11 @@ namespace valet {
 namespace ragged {
 namespace {
 
-constexpr std::uint64_t bytes_of_page_lists = 20;
+/// What lists take for a page: imports, exports, where pages are, and in PHASED who waits for
+/// which.
+constexpr std::uint64_t bytes_of_page_lists(Method method) {
+  return method == Method::phased ? 32 : 20;
+}
 
 /// What a rank lacks that is to hold what the plan says, if anything.
 std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& storage,
@@ -250,7 +254,7 @@ class Execution {
                            : std::uint64_t{0};
     return detail::promised_bytes(base_.options.budget_bytes, plan_.neighbours(), ranks,
                                   base_.frame->traces()) +
-           bytes_of_page_lists * pages;
+           bytes_of_page_lists(base_.options.method) * pages;
   }
 
   PlanState& plan_;
