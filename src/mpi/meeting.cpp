@@ -166,21 +166,21 @@ class ReturningErrors {
  public:
   ReturningErrors() {
     for (std::size_t k = 0; k < before_.size(); ++k) {
-      MPI_Comm_get_errhandler(communicators[k], &before_[k]);
-      MPI_Comm_set_errhandler(communicators[k], MPI_ERRORS_RETURN);
+      MPI_Comm_get_errhandler(communicators_[k], &before_[k]);
+      MPI_Comm_set_errhandler(communicators_[k], MPI_ERRORS_RETURN);
     }
   }
   ReturningErrors(const ReturningErrors&) = delete;
   ReturningErrors& operator=(const ReturningErrors&) = delete;
   ~ReturningErrors() {
     for (std::size_t k = 0; k < before_.size(); ++k) {
-      MPI_Comm_set_errhandler(communicators[k], before_[k]);
+      MPI_Comm_set_errhandler(communicators_[k], before_[k]);
       MPI_Errhandler_free(&before_[k]);
     }
   }
 
  private:
-  std::array<MPI_Comm, 2> communicators{MPI_COMM_WORLD, MPI_COMM_SELF};
+  std::array<MPI_Comm, 2> communicators_{MPI_COMM_WORLD, MPI_COMM_SELF};
   std::array<MPI_Errhandler, 2> before_{};
 };
 
