@@ -34,7 +34,7 @@ void expect_within_bound(const TwoSides& sides, const JunctionOptions& options, 
 template <class Begin>
 void for_each_budget(Begin&& begin) {
   if (size() < 2) return;
-  for (const int first : {1, (size() + 1) / 2}) {
+  for (const int first : std::set{1, (size() + 1) / 2}) {
     const TwoSides sides(first);
     for (const std::size_t budget : budgets)
       for (const bool share : {false, true}) {
