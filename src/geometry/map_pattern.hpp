@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -107,6 +108,8 @@ class PatternScan {
   /// A map of few runs is told as it is: blocks of any lengths to ranks in any order. What is cut
   /// into a few parts for each rank looks like this.
   static constexpr std::int64_t runs_of_rank = 4;
+  /// For each of these there is a bit that says whether a run begins there.
+  static constexpr std::int64_t first_blocks = 1024;
 
   /// Whether all ranks of the first parts come at least twice in each, not by accident.
   [[nodiscard]] bool repeat(std::size_t parts) const {
@@ -201,40 +204,73 @@ class PatternScan {
   /// second run. Where it begins in the middle of more than that, as at one of the first parts.
   void shorten() {
     constexpr std::size_t tried = 5;
-    bool found = shorten_as_at(first_run(found_.parts[0]));
-    std::int64_t begin = 0;
-    for (std::size_t p = 0; !found && p < std::min(tried, found_.used); ++p) {
-      found = shorten_as_at(begin);
-      begin += found_.parts[p].count;
+    const std::size_t parts = std::min(tried, found_.used);
+    std::array<std::int64_t, 1 + tried> anchors{first_run(found_.parts[0])};
+    for (std::size_t p = 0; p + 1 < parts; ++p)
+      anchors[p + 2] = anchors[p + 1] + found_.parts[p].count;
+    const std::span<const std::int64_t> all(anchors.data(), 1 + parts);
+    if (shorten_at_first(all) || before_ <= first_blocks) return;
+    for (const std::int64_t anchor : all) {
+      Walk walk{begin_};
+      if (for_each_run([&](std::int64_t begin) {
+            return begin >= std::max(first_blocks, anchor + 1) && shorten_to(begin - anchor, walk);
+          }))
+        return;
     }
   }
-  bool shorten_as_at(std::int64_t anchor) {
-    Entry entry = begin_;
-    std::int64_t passed = 0, begin = 0;
+  /// The same with the runs that begin in the first blocks: where a map is irregular several
+  /// anchors lead to most of the periods, and each is tried once.
+  bool shorten_at_first(std::span<const std::int64_t> anchors) {
+    std::bitset<first_blocks> begins, periods;
+    for_each_run([&](std::int64_t begin) {
+      if (begin >= first_blocks) return true;
+      begins.set(static_cast<std::size_t>(begin));
+      return false;
+    });
+    for (const std::int64_t anchor : anchors) periods |= begins >> static_cast<std::size_t>(anchor);
+    Walk walk{begin_};
+    const std::int64_t end = std::min(before_, first_blocks);
+    for (std::int64_t period = 1; period < end; ++period)
+      if (periods[static_cast<std::size_t>(period)] && shorten_to(period, walk)) return true;
+    return false;
+  }
+  /// Calls action(begin) for the runs of each part until all its ranks have had their turn, and the
+  /// first one after that. @return Whether it was true, which ends it.
+  template <class Action>
+  bool for_each_run(Action&& action) const {
+    std::int64_t begin = 0;
     for (std::size_t p = 0; p < found_.used; begin += found_.parts[p++].count) {
-      const CyclicDistribution part = found_.parts[p];
+      const CyclicDistribution& part = found_.parts[p];
       const std::int64_t most = std::min(part.count - 1, part.period(ranks_));
-      for (std::int64_t run = 0; run <= most; run += run == 0 ? first_run(part) : part.block_size) {
-        const std::int64_t period = begin + run - anchor;
-        if (period <= 0) continue;
-        entry = std::next(entry, period - passed);
-        passed = period;
-        if (*entry == *begin_ && repeats_from(entry, found_.count - period) && keep(period))
-          return true;
-      }
+      for (std::int64_t run = 0; run <= most; run += run == 0 ? first_run(part) : part.block_size)
+        if (action(begin + run)) return true;
     }
     return false;
+  }
+  /// An entry, and how many are before it.
+  struct Walk {
+    Entry entry;
+    std::int64_t passed = 0;
+  };
+  /// Where the map repeats behind `period` blocks. @param walk  At a shorter period.
+  bool shorten_to(std::int64_t period, Walk& walk) {
+    walk.entry = std::next(walk.entry, period - walk.passed);
+    walk.passed = period;
+    return *walk.entry == *begin_ && repeats_from(walk.entry, found_.count - period) &&
+           keep(period);
   }
   /// Whether the entries to the end are those from the beginning on. What follows the first run is
   /// compared first: a long run equals itself almost everywhere, so that to compare it for each
   /// entry would take many times as long as the scan.
   [[nodiscard]] bool repeats_from(const Entry& entry, std::int64_t rest) const {
     const std::int64_t run = std::min(first_run(found_.parts[0]), rest);
-    const Entry behind = std::next(entry, run);
-    return std::equal(behind, end_, std::next(begin_, run)) && std::equal(entry, behind, begin_);
+    const Entry behind = std::next(entry, run), first_behind = std::next(begin_, run);
+    if (behind != end_ && *behind != *first_behind) return false;
+    return std::equal(behind, end_, first_behind) && std::equal(entry, behind, begin_);
   }
   [[nodiscard]] static std::int64_t first_run(const CyclicDistribution& part) {
-    return part.block_size - part.offset % part.block_size;
+    const bool is_later = part.offset >= part.block_size;  // rarely, and a division takes long
+    return part.block_size - (is_later ? part.offset % part.block_size : part.offset);
   }
   /// Where they say it all: if all of it has been looked at, they have come twice, or more than one
   /// part has.
