@@ -165,14 +165,14 @@ bool Borrowing::complete() {
   return alike;
 }
 
-void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
-                  std::span<std::uint64_t> from) {
+void exchange_all(const Channel& channel, std::span<const std::byte> parts,
+                  std::span<std::byte> from) {
+  const int bytes = checked_count(parts.size() / static_cast<std::size_t>(channel.size()));
   const Waiting waiting(channel.hooks());
-  call_blocking(channel, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall,
-                {std::as_bytes(values), std::as_writable_bytes(from), {}},
+  call_blocking(channel, "MPI_Alltoall", MPI_Alltoall, MPI_Ialltoall, {parts, from, {}},
                 [&](auto* call, const CallMemory& memory, auto... request) {
-                  return call(memory.sent.data(), 1, MPI_UINT64_T, memory.received.data(), 1,
-                              MPI_UINT64_T, channel.get(), request...);
+                  return call(memory.sent.data(), bytes, MPI_BYTE, memory.received.data(), bytes,
+                              MPI_BYTE, channel.get(), request...);
                 });
 }
 

@@ -213,9 +213,14 @@ class VALET_EXPORT Borrowing {
   std::int64_t most_ = 0, least_ = 0;  ///< Channel::free_communicators()
 };
 
-/// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
-void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
-                  std::span<std::uint64_t> from);
+/// Gives part r of `parts` to rank r; `from` gets theirs. P parts of equal length each. Collective.
+VALET_EXPORT void exchange_all(const Channel& channel, std::span<const std::byte> parts,
+                               std::span<std::byte> from);
+/// The same for a value for each rank.
+inline void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
+                         std::span<std::uint64_t> from) {
+  exchange_all(channel, std::as_bytes(values), std::as_writable_bytes(from));
+}
 
 /// Brings the same number of bytes of every rank to all ranks, in rank order. Collective.
 VALET_EXPORT void gather_everywhere(const Channel& channel, std::span<const std::byte> own,

@@ -173,6 +173,15 @@ class OccupiedEntries {
   std::uint64_t slot_ = 0;
 };
 
+/// @param ascends  Asked where all ranks' maps do: whether the whole does.
+template <class Ascends>
+MapLayout layout_of(const JointPatterns& all, int ranks, Ascends&& ascends) {
+  if (all.regular && all.more_parts == 0) return MapLayout::patterns;
+  if (all.ascending && ascends()) return MapLayout::blocks;
+  return all.regular && all.more_parts <= most_more_parts(ranks) ? MapLayout::patterns
+                                                                 : MapLayout::none;
+}
+
 }  // namespace
 
 bool worth_a_table(int ranks, std::uint64_t destinations) {
@@ -195,16 +204,13 @@ layout::MapPattern pattern_of(const MapCounts& map_counts, std::span<const int> 
 
 MapLayout agree_on_layout(const mpi::Channel& channel, const layout::MapPattern& mine,
                           const JointPatterns& all) {
-  if (all.regular && all.more_parts == 0) return MapLayout::patterns;
-  if (all.ascending) {
+  return layout_of(all, channel.size(), [&] {
     // Every rank's map ascends; so does the whole if none goes back behind the ranks below it.
     const std::int64_t below = mpi::maximum_of_lower(channel, mine.last_rank);
     std::array<std::uint64_t, 1> goes_back{mine.count > 0 && below > mine.first_rank ? 1U : 0U};
     mpi::maximum(channel, std::span<std::uint64_t>(goes_back));
-    if (goes_back[0] == 0) return MapLayout::blocks;
-  }
-  return all.regular && all.more_parts <= most_more_parts(channel.size()) ? MapLayout::patterns
-                                                                          : MapLayout::none;
+    return goes_back[0] == 0;
+  });
 }
 
 JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
@@ -222,6 +228,52 @@ JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& min
           ? agree_on_layout(channel, mine, {sums[0] == 0, sums[1] == 0, sums[2]})
           : MapLayout::none;
   return {layout, (sums[3] + ranks - 1) / ranks, sums[4] / std::max<std::uint64_t>(1, sums[5])};
+}
+
+ToldMaps::ToldMaps(const mpi::Channel& channel, const layout::MapPattern& mine,
+                   std::uint64_t block_bytes, std::span<const mpi::SparseCount> leaving)
+    : ranks_(channel.size()) {
+  std::array<Letter, few_ranks> to{};
+  to.fill({mine.regular ? 1U : 0U, mine.ascending ? 1U : 0U, mine.used > 1 ? mine.used - 1 : 0,
+           leaving.size(), block_bytes, static_cast<std::uint64_t>(mine.first_rank + 1),
+           static_cast<std::uint64_t>(mine.last_rank + 1), static_cast<std::uint64_t>(mine.count)});
+  for (const mpi::SparseCount& count : leaving) {
+    Letter& letter = to[static_cast<std::size_t>(count.rank)];
+    letter.count = count.count;
+    letter.detail = count.detail;
+  }
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  mpi::exchange_all(channel, std::as_bytes(std::span(to).first(ranks)),
+                    std::as_writable_bytes(std::span(from_).first(ranks)));
+}
+
+JointMap ToldMaps::joint() const {
+  JointMap joint;
+  JointPatterns all{.regular = true, .ascending = true};
+  std::uint64_t block_bytes = 0, knowing = 0, last_rank = 0;
+  bool ascends = true;
+  for (const Letter& letter : std::span(from_).first(static_cast<std::size_t>(ranks_))) {
+    all.regular = all.regular && letter.regular != 0;
+    all.ascending = all.ascending && letter.ascending != 0;
+    all.more_parts += letter.more_parts;
+    joint.degree += letter.destinations;
+    block_bytes += letter.block_bytes;
+    knowing += letter.block_bytes > 0 ? 1 : 0;
+    ascends = ascends && (letter.blocks == 0 || letter.first_rank >= last_rank);
+    last_rank = std::max(last_rank, letter.last_rank);
+  }
+  const auto ranks = static_cast<std::uint64_t>(ranks_);
+  joint.layout = layout_of(all, ranks_, [&] { return ascends; });
+  joint.degree = (joint.degree + ranks - 1) / ranks;
+  joint.block_bytes = block_bytes / std::max<std::uint64_t>(1, knowing);
+  return joint;
+}
+
+void ToldMaps::list_arriving(Vector<mpi::SparseCount>& received) const {
+  const valet::detail::LeaveReserve leave;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (const Letter& letter = from_[static_cast<std::size_t>(rank)]; letter.count > 0)
+      received.push_back({rank, letter.count, letter.detail});
 }
 
 std::uint64_t compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layout,

@@ -11,6 +11,7 @@
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -56,6 +57,37 @@ struct JointMap {
 /// @param block_bytes   0 where this rank does not know them. [local]
 [[nodiscard]] JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
                                     std::uint64_t destinations, std::uint64_t block_bytes);
+
+/// So few ranks that a message from each to each takes no more steps than a reduction.
+constexpr int few_ranks = 4;
+
+/// All that agree_on_map() and exchange_sparse_counts() find, where there are few ranks: they tell
+/// each other in one all-to-all what takes these two four to eight latencies.
+class ToldMaps {
+ public:
+  /// @param mine, block_bytes  As for agree_on_map().
+  /// @param leaving            What this rank sends to others, one count for each of them. [local]
+  /// Collective over at most few_ranks.
+  ToldMaps(const mpi::Channel& channel, const layout::MapPattern& mine, std::uint64_t block_bytes,
+           std::span<const mpi::SparseCount> leaving);
+
+  /// The same on every rank. Local.
+  [[nodiscard]] JointMap joint() const;
+  /// Lists what is sent to this rank, ascending by rank. @throws std::bad_alloc. Local.
+  void list_arriving(Vector<mpi::SparseCount>& received) const;
+
+ private:
+  /// What a rank tells another one.
+  struct Letter {
+    std::uint64_t regular = 0, ascending = 0, more_parts = 0, destinations = 0, block_bytes = 0;
+    std::uint64_t first_rank = 0, last_rank = 0;  ///< and 1, so that none is 0
+    std::uint64_t blocks = 0;                     ///< in its map
+    std::uint64_t count = 0, detail = 0;          ///< for that rank
+  };
+
+  int ranks_;
+  std::array<Letter, few_ranks> from_{};
+};
 
 /// Computes what exchange_sparse_counts() would deliver. Collective: an allgather of 5 words; one
 /// reduction more for the lengths of MapLayout::blocks, or for the parts behind the first ones.

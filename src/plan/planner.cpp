@@ -226,7 +226,7 @@ class Planner {
  public:
   Planner(State& state, const BlockStorage& storage, const Occupied& occupied, Form form,
           std::span<const Entry> map)
-      : storage_(storage), occupied_(occupied), form_(form), map_(map), state_(state) {}
+      : state_(state), storage_(storage), occupied_(occupied), form_(form), map_(map) {}
 
   void run() {
     storage::asked([&] { storage_.backend().refresh(); });
@@ -236,12 +236,15 @@ class Planner {
     bool is_wrong = diagnostic || !can_number(state_, storage_.slots());
     MapCounts map_counts = is_wrong ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
     Vector<mpi::SparseCount> arriving(state_.ledger);
-    look_for_layout(map_counts, is_wrong || diagnostic);
+    // A map to slots takes part with no pattern, so that ranks with different forms of map meet.
+    if constexpr (!to_slots)
+      if (!is_wrong && !diagnostic) pattern_ = pattern_of(map_counts, map_, state_.channel.size());
     try {
-      find_arriving(map_counts, arriving);
+      find_arriving(arriving);
     } catch (const std::bad_alloc&) {  // when the exchange is over
       diagnostic = no_memory_to_plan(storage_.slots());
     }
+    Vector<mpi::SparseCount>(state_.ledger).swap(leaving_);
     std::uint64_t arrivals = 0;
     for (const mpi::SparseCount& count : arriving) arrivals += count.count;
     const std::uint64_t slots =
@@ -287,6 +290,7 @@ class Planner {
           map_counts.emplace(state_.ledger, storage_.slots());
           count_map(*map_counts, occupied_, state_.channel.rank(), state_.channel.size(),
                     state_.options.negative_rank, destinations());
+          if (!map_counts->diagnostic) announce(*map_counts);
           return map_counts->diagnostic;
         },
         [&] { return no_memory_to_plan(storage_.slots()); });
@@ -295,31 +299,36 @@ class Planner {
     return {state_.ledger, 0};
   }
 
-  /// A map to slots takes part with no pattern, so that ranks with different forms of map meet.
-  void look_for_layout(const MapCounts& map_counts, bool is_wrong) {
-    if constexpr (!to_slots)
-      if (!is_wrong) pattern_ = pattern_of(map_counts, map_, state_.channel.size());
-    joint_ = agree_on_map(state_.channel, pattern_, map_counts.leaving.size(),
-                          state_.blocks.block_bytes);
-    if (storage_.slots() == 0 && state_.blocks.block_bytes == 0)
-      state_.blocks.block_bytes = std::max<std::size_t>(1, joint_.block_bytes);
-    state_.from_layout = joint_.layout != MapLayout::none;
-  }
-
-  void find_arriving(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
+  /// What this rank announces to those that it sends to.
+  void announce(const MapCounts& map_counts) {
     Departures departures;
     map_counts.leaving.for_each([&](int, std::uint64_t count) { departures.add(count); });
+    leaving_.reserve(map_counts.leaving.size());
     if (departures.blocks > 0) message_blocks_ = message_blocks(state_, departures);
-    Vector<mpi::SparseCount> leaving(state_.ledger);
-    leaving.reserve(map_counts.leaving.size());
     map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
-      leaving.push_back({rank, count, message_blocks_});
+      leaving_.push_back({rank, count, message_blocks_});
     });
+  }
+  void find_arriving(Vector<mpi::SparseCount>& arriving) {
+    const mpi::Channel& channel = state_.channel;
+    if (channel.size() <= few_ranks) {
+      const ToldMaps told(channel, pattern_, state_.blocks.block_bytes, leaving_);
+      know(told.joint());
+      told.list_arriving(arriving);
+      return;
+    }
+    know(agree_on_map(channel, pattern_, leaving_.size(), state_.blocks.block_bytes));
     if (state_.from_layout)
-      compute_counts(state_.channel, state_.ledger, joint_.layout, pattern_, leaving,
-                     message_blocks_, arriving);
+      compute_counts(channel, state_.ledger, joint_.layout, pattern_, leaving_, message_blocks_,
+                     arriving);
     else
-      mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
+      mpi::exchange_sparse_counts(channel, state_.ledger, leaving_, arriving);
+  }
+  void know(const JointMap& joint) {
+    joint_ = joint;
+    if (storage_.slots() == 0 && state_.blocks.block_bytes == 0)
+      state_.blocks.block_bytes = std::max<std::size_t>(1, joint.block_bytes);
+    state_.from_layout = joint.layout != MapLayout::none;
   }
 
   void fill_flows(Flows& flows, MapCounts& map_counts, std::uint64_t slots,
@@ -376,15 +385,16 @@ class Planner {
     });
   }
 
+  State& state_;
   const BlockStorage& storage_;
   const Occupied& occupied_;
   Form form_;
   std::span<const Entry> map_;
   layout::MapPattern pattern_;  ///< of the map of this rank
   JointMap joint_;
-  std::uint64_t message_blocks_ = 0;   ///< as announced; 0 where nothing leaves
+  std::uint64_t message_blocks_ = 0;                 ///< as announced; 0 where nothing leaves
+  Vector<mpi::SparseCount> leaving_{state_.ledger};  ///< until that is over
   Array<std::uint64_t> slot_buffers_;  ///< while the ranks can agree that there is no memory
-  State& state_;
 };
 
 }  // namespace

@@ -8,6 +8,9 @@
 #include "filled_map.hpp"
 #include "layout_oracle.hpp"
 
+#include <map>
+#include <tuple>
+
 namespace {
 /// Synchronous sends of this rank, which is how counts are exchanged.
 long long counts = 0;
@@ -165,7 +168,7 @@ bool move(const GlobalMap& map, const Options& options) {
   const int from_layout = report.plan_from_layout ? 1 : 0;
   EXPECT_EQ(sum_over_ranks(from_layout), from_layout * size()) << "the same on all ranks";
   const bool leaves = sum_over_ranks(static_cast<long long>(report.blocks_sent)) > 0;
-  EXPECT_EQ(sent > 0, leaves && !report.plan_from_layout)
+  EXPECT_EQ(sent > 0, size() > plan::few_ranks && leaves && !report.plan_from_layout)
       << "counts were exchanged " << sent << " times";
   EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
   EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
@@ -192,6 +195,48 @@ TEST(MapLayout, LayoutsAndNothingElseArePlannedWithoutExchangingCounts) {
   }
 }
 
+// Few ranks tell each other everything at once: the same as more ranks find out.
+TEST(MapLayout, IsKnownToFewRanksAtOnce) {
+  if (size() > plan::few_ranks) GTEST_SKIP() << "many ranks";
+  const mpi::Channel channel = mpi::Channel::open(MPI_COMM_WORLD);
+  Ledger ledger;
+  for (std::uint64_t number = 0; number < 1000; ++number) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
+    std::mt19937_64 random(seed() + number);
+    Maps maps = a_layout(random, static_cast<std::size_t>(size()));
+    if (number % 3 == 1) change(random, maps);
+    if (number % 3 == 2) spoil(random, maps);
+    const std::vector<int>& map = row_of(maps, rank());
+    // One that has found something wrong, or whose map is to slots, has no pattern.
+    const bool has_pattern = number % 7 > 0 || rank() != static_cast<int>(pick(random, 0, 3));
+    const layout::MapPattern mine =
+        has_pattern ? layout::recognise(map, size()) : layout::MapPattern{};
+    const std::uint64_t detail = pick(random, 1, 1000) + static_cast<std::uint64_t>(rank());
+    std::map<int, std::uint64_t> counts_of;
+    for (const int to : map)
+      if (to != rank()) ++counts_of[to];
+    std::vector<mpi::SparseCount> leaving;
+    for (const auto& [to, count] : counts_of) leaving.push_back({to, count, detail});
+    const std::uint64_t bytes = number % 5 > 0 ? 24 : 8 * (1 + static_cast<std::uint64_t>(rank()));
+    const std::uint64_t block_bytes = map.empty() ? 0 : bytes;
+
+    const plan::ToldMaps told(channel, mine, block_bytes, leaving);
+    Vector<mpi::SparseCount> listed(ledger), received(ledger);
+    told.list_arriving(listed);
+    mpi::exchange_sparse_counts(channel, ledger, leaving, received);
+    const plan::JointMap few = told.joint();
+    const plan::JointMap many = plan::agree_on_map(channel, mine, leaving.size(), block_bytes);
+    EXPECT_EQ(few.layout, many.layout);
+    EXPECT_EQ(few.degree, many.degree);
+    EXPECT_EQ(few.block_bytes, many.block_bytes);
+    const auto words = [](const mpi::SparseCount& c) {
+      return std::tuple(c.rank, c.count, c.detail);
+    };
+    EXPECT_TRUE(std::ranges::equal(listed, received, {}, words, words));
+    ASSERT_TRUE(all_ranks(!HasFailure()));
+  }
+}
+
 /// What planning a map to ranks takes.
 Collectives collectives_of(const Maps& maps) {
   FilledMap filled(map_to(maps), rank(), Shape::dense);
@@ -213,10 +258,14 @@ TEST(MapLayout, TakesOneGatherAndNothingThatGrowsWithEveryPair) {
   std::mt19937_64 random(seed());
   spoil(random, irregular);
   static_cast<void>(collectives_of(cyclic));  // whatever the first plan takes
+  if (size() <= plan::few_ranks) {
+    for (const Maps* const maps : {&cyclic, &resident, &irregular})
+      EXPECT_EQ(collectives_of(*maps), (Collectives{1, 0, 1}));
+    return;
+  }
   // Is it a layout, the agreement.
   EXPECT_EQ(collectives_of(cyclic), (Collectives{2, 1, 0}));
   EXPECT_EQ(collectives_of(resident), (Collectives{2, 1, 0})) << "whether it ascends or not";
-  if (size() < 3) return;  // everything is cyclic
   EXPECT_EQ(collectives_of(blocks), (Collectives{4, 1, 0})) << "does it ascend, and all lengths";
   EXPECT_EQ(collectives_of(irregular), (Collectives{2, 0, 0}));
 }
@@ -227,7 +276,7 @@ Collectives collectives_of(const std::vector<int>& map) {
 }
 
 TEST(MapLayout, TakesOneReductionMoreForWhatHasSeveralParts) {
-  if (size() < 3) return;  // everything is dealt in turn
+  if (size() <= plan::few_ranks) return;  // they tell each other everything at once
   std::mt19937_64 random(seed());
   std::vector<int> descending, fewer, tiles;
   for (int k = 0; k < 300; ++k) {

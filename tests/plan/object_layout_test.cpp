@@ -230,7 +230,7 @@ TEST(ObjectLayout, CommunicatesTheNumberOfObjectsAndOneAgreement) {
   const Communication map = communication_of([&] {
     return plan_to_slots(MPI_COMM_WORLD, objects.storage(), objects.count(), addresses, options);
   });
-  EXPECT_TRUE(all_ranks(in_a_row.all_calls() < map.all_calls()));
+  EXPECT_TRUE(all_ranks(in_a_row.all_calls() < map.all_calls() || size() == 1));
   EXPECT_TRUE(all_ranks(in_a_row.bytes < map.bytes || size() == 1))
       << in_a_row.bytes << " and " << map.bytes << " bytes";
 }
