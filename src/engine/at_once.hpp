@@ -9,7 +9,13 @@
 /// budget. Between the two the ranks meet, which is everybody's credit: no message is unexpected,
 /// and MPI buffers no data. An agreement of all ranks that comes after the receives is a meeting
 /// as well, and costs nothing more. A credit for each message would take up to twice the time where
-/// little moves (schedule::most_bytes_at_once). Requests: two for each neighbour.
+/// little moves (schedule::most_bytes_at_once). Requests: two for each neighbour, and as many
+/// more where the next ones may stand.
+///
+/// In executions of a bound plan nobody meets: each message says, too, that its sender has posted
+/// the receive of the next execution, and a neighbour that gets no blocks gets an empty message.
+/// Who has received those of all neighbours may send the next ones, so that no rank is ahead by
+/// more than one execution, for which there is a second half of the memory that blocks arrive in.
 
 #include "mpi/channel.hpp"
 #include "mpi/message.hpp"
@@ -39,7 +45,7 @@ class AtOnce {
     mpi::post_receive(channel_, memory, bytes, rank, mpi::tag_data, request);
     observer_.receives(&request, rank, bytes);
   }
-  /// Takes the receives back that are posted: the ranks have agreed not to send.
+  /// Takes the receives back that are posted: no rank sends.
   void withdraw() {
     while (posted_ > 0) {
       MPI_Status status;
@@ -68,6 +74,11 @@ class AtOnce {
   /// Waits for the receive that was posted as number `k`.
   void wait_for(std::size_t k) {
     if (!requests_.idle(k)) requests_.wait(k);
+  }
+  /// Waits until all messages have arrived and left.
+  void wait_for_all() {
+    for (std::size_t k = 0; k < posted_; ++k) wait_for(k);
+    wait_for_sends();
   }
   /// Waits until all messages have left.
   void wait_for_sends() {

@@ -31,10 +31,16 @@ class Exchange {
 
   /// Scratch that run() needs, at least what the local redistribution needs. [local]
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
-  /// May post receives into scratch that nobody else uses until run(): if all ranks do and agree
+  /// The part of it, from the beginning on, that the local redistribution may use. [local]
+  [[nodiscard]] virtual std::size_t local_bytes() const { return scratch_bytes(); }
+  /// Prepares for executions before which the ranks do not agree. @throws Error. Local.
+  virtual void bind() {}
+  /// May post receives into scratch that nobody else uses until begin(): if all ranks do and agree
   /// afterwards, they need not meet again. Local.
-  virtual void expect(std::span<std::byte> /*scratch*/) {}
-  /// Takes that back: the ranks have agreed not to run. Local.
+  /// @param stands  They do not agree before the executions that follow either, so that each posts
+  ///                the receives of the next one: behind local_bytes() of scratch.
+  virtual void expect(std::span<std::byte> /*scratch*/, bool /*stands*/) {}
+  /// Takes back what is posted: the ranks do not run, or agree again before they do. Local.
   virtual void withdraw() {}
   /// How blocks in memory of the node are taken without messages; nullptr for a method that does
   /// not. [local]
@@ -49,8 +55,8 @@ class Exchange {
   /// Goes on as far as that is possible without waiting; called again and again it comes to an end
   /// where all ranks do. @return Whether the rest is finish()'s. Local.
   virtual bool progress() { return true; }
-  /// Does what is left; nothing is pending on return. Counts messages in `report`. Collective,
-  /// blocking.
+  /// Does what is left; nothing is pending on return but receives that stand for the next
+  /// execution. Counts messages in `report`. Collective, blocking.
   virtual void finish(Report& report) = 0;
 };
 

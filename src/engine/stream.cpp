@@ -168,6 +168,7 @@ class OrderedExchange final : public Exchange, public Participant {
 }  // namespace
 
 std::unique_ptr<Exchange> make_stream(const plan::State& state) {
+  if (state.at_once) return make_direct(state);
   if (state.flows.in_order()) return std::make_unique<OrderedExchange>(state);
   return std::make_unique<SlotExchange>(state, SlotExchange::Policy{});
 }

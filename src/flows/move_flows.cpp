@@ -128,10 +128,11 @@ class plan::Executor {
 
   /// Ahead of the agreement to run(): lets blocks arrive, unless scratch is for hashes first.
   /// Local.
-  void expect() {
-    if (!verification_) exchange_->expect(scratch_);
+  void expect(bool stands) {
+    if (!verification_) exchange_->expect(scratch_, stands);
   }
   void withdraw() {
+    if (!exchange_) return;  // given up
     try {
       exchange_->withdraw();
     } catch (...) {
@@ -139,6 +140,7 @@ class plan::Executor {
       throw;
     }
   }
+  void bind() { exchange_->bind(); }
   [[nodiscard]] engine::Pulls* pulls() { return exchange_->pulls(); }
 
   /// Begins an execution, ends it, and meanwhile goes on as far as that takes no waiting: returns
@@ -303,7 +305,8 @@ void plan::Executor::hash_before() {
 void plan::Executor::redistribute() {
   const double begin = mpi::now();
   const observe::Stage stage(running_->backend, running_->local.trace(), "local");
-  running_->report.local_copies = running_->local.redistribute(scratch_);
+  running_->report.local_copies =
+      running_->local.redistribute(scratch_.first(exchange_->local_bytes()));
   running_->report.misplaced = running_->local.misplaced();
   // Before any checksum: blocks that could not be moved would be called corrupted.
   agree(
@@ -353,6 +356,7 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
                      alignof(std::max_align_t), "; align it as malloc does");
     executor.provide(backend, lent);
     executor.watch_vacated();
+    if (binds) executor.bind();
     if (engine::Pulls* const pulls = executor.pulls()) connects = pulls->describe(backend, binds);
   } catch (const std::bad_alloc&) {
     return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
@@ -421,7 +425,7 @@ Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::spa
   if (!wrong) wrong = make_ready(state, backend, lent, binds, connects);
   if (!wrong && binds) wrong = flows::check_binding(state, backend);
   agreement.largest(connects);
-  if (!wrong && !make_blocks && !binds) executor_of(state).expect();
+  if (!wrong && !make_blocks) executor_of(state).expect(binds);
   try {
     agreement.run(state.channel, wrong);
   } catch (...) {
@@ -441,9 +445,14 @@ Storages agree_to_move(plan::State& state, const BlockStorage& storage, std::spa
 
 }  // namespace
 
-void flows::bind(plan::State& state, const BlockStorage& storage) {
+void flows::unbind(plan::State& state) {
   require_idle(state);
+  if (state.bound) state.executor->withdraw();
   state.bound.reset();
+}
+
+void flows::bind(plan::State& state, const BlockStorage& storage) {
+  unbind(state);
   static_cast<void>(agree_to_move(state, storage, {}, true, {}));
   state.bound = storage.shared_backend();
 }
@@ -462,8 +471,7 @@ void flows::begin(plan::State& state) {
 
 void flows::begin(plan::State& state, const BlockStorage& storage, std::span<std::byte> lent,
                   const std::function<void()>& make_blocks) {
-  require_idle(state);
-  state.bound.reset();
+  unbind(state);
   const Storages all = agree_to_move(state, storage, lent, false, make_blocks);
   without_surprise([&] { executor_of(state).begin(storage.backend(), all); });
 }

@@ -31,6 +31,10 @@ void begin(plan::State& state, const BlockStorage& storage, std::span<std::byte>
 /// Looks at the storage and agrees once, for all executions until one gets a storage. Collective.
 /// @throws Error as execute(), on all ranks alike.
 void bind(plan::State& state, const BlockStorage& storage);
+/// Ends that: nothing stands for the next execution, and memory of the plan may be given back.
+/// Local.
+/// @throws Error invalid_argument while an execution is under way.
+void unbind(plan::State& state);
 /// Begins to move the blocks of the bound storage, without a reduction. Collective.
 void begin(plan::State& state);
 /// Goes on as far as that takes no waiting. @return Whether nothing is left to wait for. Local.

@@ -23,14 +23,6 @@ namespace {
 constexpr int pool_limit = 64;  // one bit each in the mask that the ranks agree on
 constexpr int no_index = pool_limit;
 
-bool mpi_is_usable() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
 /// For an attribute that duplicates of a communicator do not get.
 int make_key(MPI_Comm_delete_attr_function* delete_attribute) {
   int created = MPI_KEYVAL_INVALID;
@@ -249,6 +241,14 @@ Channel Channel::open(MPI_Comm user) {
   Channel channel = open_for_planning(user);
   channel.borrow(false);
   return channel;
+}
+
+bool mpi_is_usable() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
 }
 
 void require_mpi() {

@@ -17,6 +17,8 @@
 
 namespace valet::mpi {
 
+/// Whether MPI can be used: between MPI_Init and MPI_Finalize. Local.
+[[nodiscard]] bool mpi_is_usable();
 /// Passes while MPI can be used. @throws Error not_initialized. Local.
 VALET_EXPORT void require_mpi();
 

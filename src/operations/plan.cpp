@@ -142,7 +142,10 @@ Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> wor
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = begun(plan);
-  if (!workspace.empty()) state.memory.return_scratch();
+  if (!workspace.empty()) {
+    flows::unbind(state);
+    state.memory.return_scratch();
+  }
   return state.frame->run([&] { return flows::move_flows(state, storage, workspace); });
 }
 

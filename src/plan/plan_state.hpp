@@ -104,6 +104,7 @@ struct State {
   // The plan, which every execution reads.
   Flows flows;
   bool shares = false;             ///< memory inside nodes
+  bool at_once = false;            ///< so little moves that no rank waits for credits [global]
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
   std::size_t kept_schedule_bytes = 0;  ///< likewise, for its part of a schedule of the root
   /// What this rank lacked memory for when the ranks could not agree on it any more: they do when

@@ -35,6 +35,28 @@ bool lacks_room(const State& state) {
   return state.flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
 }
 
+/// Whether this rank exchanges so little, and all of it by messages, that a credit for each would
+/// be most of the time. With ranks that share memory it is not: the source packs into memory that
+/// its destination reads.
+bool is_little(const State& state) {
+  const Flows& flows = state.flows;
+  const Options& options = state.options;
+  const auto is_near = [&](const auto& flow) {
+    return options.share_memory &&
+           std::ranges::binary_search(state.channel.node_ranks(), flow.rank);
+  };
+  const std::uint64_t most =
+      std::min<std::uint64_t>(schedule::little_bytes, options.budget_bytes / schedule::little_part);
+  return (options.method == Method::stream || options.method == Method::automatic) &&
+         options.message_bytes == 0 &&
+         std::max(flows.outgoing.size(), flows.incoming.size()) <=
+             static_cast<std::size_t>(options.stream.window) &&
+         (state.blocks.block_bytes > 0 || flows.blocks_arriving == 0) &&
+         (flows.exports.size() + 2 * flows.blocks_arriving) * state.blocks.block_bytes <= most &&
+         std::ranges::none_of(flows.outgoing, is_near) &&
+         std::ranges::none_of(flows.incoming, is_near);
+}
+
 /// The layouts of numbered objects must be the same everywhere.
 void agree_on_layouts(mpi::Agreement& agreement, const ObjectMove& objects) {
   const ObjectLayout from = objects.from.value_or(ObjectLayout{});
@@ -116,6 +138,8 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
   agreement.largest(any_lacks_room);
+  bool any_has_much = mine || !is_little(state);
+  agreement.largest(any_has_much);
   std::optional<storage::NodeWish> wish;
   if (!mine) wish.emplace(node_wish(state));
   state.memory.join(agreement, wish ? &*wish : nullptr);
@@ -145,6 +169,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   mpi::Borrowing own(state.channel);
   own.join(agreement);
   agreement.run(state.channel, mine);
+  state.at_once = !any_has_much;
   backend == nullptr ? require_numbered_pages(most_slots) : require_numbered_slots(most_slots);
   if (some_do_not_know) state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
   if (some_do_not_know || some_lack) agree_on_budget(state);
@@ -480,7 +505,7 @@ void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form,
   }
   if (form != Form::any || is_listed) return;
   const schedule::LandingRule landing = schedule::traits_of(state.options.method).landing;
-  if (landing == schedule::LandingRule::at_once ||
+  if (state.at_once || landing == schedule::LandingRule::at_once ||
       (landing == schedule::LandingRule::in_order && !any_lacks_room))
     return;
   mpi::agree(state.channel, list_where_memory_is(state));

@@ -32,6 +32,11 @@ constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
 /// up to twice the time; from three times as much on they take two thirds of it.
 constexpr std::uint64_t most_bytes_at_once = std::uint64_t{8} << 20;
 
+/// What moves at once where all of it goes to other nodes: what leaves a rank and twice what
+/// arrives there is at most so much, and at most this part of the budget.
+constexpr std::uint64_t little_bytes = std::uint64_t{128} << 10;
+constexpr std::uint64_t little_part = 16;
+
 /// The size of messages that is wished for; 0 where it is the default one.
 [[nodiscard]] constexpr std::size_t wished_message_bytes(const Options& options,
                                                          const BlockTraits& blocks) {

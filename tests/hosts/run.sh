@@ -122,7 +122,7 @@ if (($# >= 4)); then
   exit
 fi
 
-tests=(random_maps random_ragged node_storage alltoall layout_redistribute junction zoltan_like_stock zoltan_rebalance)
+tests=(random_maps random_ragged node_storage alltoall layout_redistribute operations_execution junction zoltan_like_stock zoltan_rebalance)
 shapes=("2 1" "2 2" "3 1")
 cases=40
 if $long; then

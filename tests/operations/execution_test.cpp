@@ -8,6 +8,7 @@
 #include "random_options.hpp"
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace valet::test {
@@ -133,9 +134,11 @@ TEST(Execution, OfOnePlanGoesOnBesideThatOfAnother) {
 TEST(Execution, OfAPlanIsOneAtATime) {
   const auto filled = parts_ring();
   Plan plan = filled->plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  std::vector<std::byte> workspace(plan.workspace_bytes());
   Execution execution = start(plan, filled->storage());
   for (const Outcome& outcome :
        {outcome_of([&] { execute(plan, filled->storage()); }), outcome_of([&] { execute(plan); }),
+        outcome_of([&] { execute(plan, filled->storage(), workspace); }),
         outcome_of([&] { plan.bind(filled->storage()); })}) {
     EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
     expect_words(outcome.text, {"is under way", "wait for it first"});
@@ -211,6 +214,137 @@ TEST(Bound, ExecutionsOfRanksThatAreAheadAreNotMixedUp) {
         execute(plan);
         ASSERT_EQ(filled->wrong(Form::to_ranks, order), 0);
       }
+    }
+}
+
+/// Few blocks that leave this node, or nothing: all of them at once, without credits.
+Options little(Order order) { return {.order = order, .share_memory = false}; }
+
+/// Blocks to the next rank; all to all; to rank 0 from all; from rank 0 to all.
+std::vector<GlobalMap> few_blocks() {
+  const auto ranks = static_cast<std::size_t>(size());
+  std::vector<std::vector<int>> all(ranks), to_one(ranks), from_one(ranks);
+  for (std::size_t r = 0; r < ranks; ++r)
+    for (int k = 0; k < size(); ++k) {
+      all[r].push_back((static_cast<int>(r) + k) % size());
+      to_one[r].push_back(0);
+      if (r == 0) from_one[r].push_back(k);
+    }
+  return {ring_map(size(), 20, 18, 1), map_to(all), map_to(to_one), map_to(from_one)};
+}
+
+/// One block from each rank to the next odd one, and many blocks that change places inside: more
+/// cycles than blocks that leave.
+GlobalMap cycles_inside() {
+  constexpr std::uint64_t pairs = 30;
+  GlobalMap map = empty_map(size(), 2 * pairs + 2);
+  for (int r = 0; r < size(); ++r) {
+    auto& to = row_of(map.destination, r);
+    for (std::uint64_t k = 0; k < 2 * pairs; ++k) to[k] = Address{r, k ^ 1U};
+    const auto slot = 2 * pairs + static_cast<std::uint64_t>(r % 2);
+    if (r % 2 == 0 && r + 1 < size()) to[2 * pairs] = Address{r + 1, slot + 1};
+    if (r % 2 == 0 && r > 0) to[2 * pairs + 1] = Address{r - 1, slot};
+  }
+  return map;
+}
+
+// The next blocks arrive while those of this execution still change places.
+TEST(Bound, NextBlocksOfLittleArriveBesideWhatIsMovedInside) {
+  std::mt19937_64 own(seed() + static_cast<std::uint64_t>(rank()));
+  const GlobalMap map = cycles_inside();
+  FilledMap filled(map, rank(), Shape::dense, 4096);  // few of them find room to wait
+  const GlobalContent content = filled.content(Form::to_slots, Order::any);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, little(Order::any));
+  plan.bind(filled.storage());
+  for (int k = 0; k < 60; ++k) {
+    filled.fill();
+    // Some rank is late in each of them.
+    if (rank() == static_cast<int>(pick(own, 0, 2)))
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    Execution execution = start(plan);
+    while (pick(own, 0, 3) > 0) execution.progress();
+    EXPECT_EQ(execution.wait().credits, 0U);
+    ASSERT_EQ(filled.wrong(content), 0);
+  }
+}
+
+// What each rank may have at once depends on its own options: one that may not decides for all.
+TEST(Bound, LittleIsAgreedUpon) {
+  if (size() == 1) GTEST_SKIP() << "nothing to agree upon";
+  for (const bool odd_budget : {false, true})
+    for (const bool odd_message : {false, true}) {
+      const auto ring = ring_map(size(), 20, 18, 1);
+      FilledMap filled(ring, rank(), Shape::dense, 1000);
+      Options options = little(Order::any);
+      if (is_odd() && odd_budget) options.budget_bytes = 5000;
+      if (is_odd() && odd_message) options.message_bytes = 3000;
+      Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+      const bool gives_credits = (odd_budget || odd_message);
+      for (int k = 0; k < 4; ++k) {
+        // Bound again and again, refused in between where one storage is too small.
+        if (k == 2) {
+          std::vector<std::array<double, 125>> few(1);
+          const BlockStorage small{field(few.data()->data(), few.size(), 125)};
+          const Outcome refused =
+              outcome_of([&] { plan.bind(is_odd() ? small : filled.storage()); });
+          expect_error(refused, ErrorCode::infeasible, {odd_name(), "1 slots"});
+        }
+        plan.bind(filled.storage());
+        plan.bind(filled.storage());
+        filled.fill();
+        const Report report = execute(plan);
+        EXPECT_EQ(report.credits > 0, gives_credits);
+        ASSERT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
+        std::vector<std::byte> workspace(plan.workspace_bytes());
+        filled.fill();
+        execute(plan, filled.storage(), workspace);
+        ASSERT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
+      }
+    }
+}
+
+TEST(Bound, ExecutionsOfLittleGiveNoCreditsAndAreNotMixedUp) {
+  std::mt19937_64 own(seed() + static_cast<std::uint64_t>(rank()));
+  for (const GlobalMap& map : few_blocks())
+    for (const Order order : all_orders) {
+      FilledMap filled(map, rank(), Shape::dense, 1000);
+      Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, little(order));
+      for (int bound = 0; bound < 2; ++bound) {
+        plan.bind(filled.storage());
+        for (int k = 0; k < 30; ++k) {
+          filled.fill();
+          if (pick(own, 0, 4) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          const Report report = k % 3 == 0 ? start(plan).wait() : execute(plan);
+          ASSERT_EQ(filled.wrong(Form::to_ranks, order), 0);
+          EXPECT_EQ(report.credits, 0U);
+          EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+        }
+        // And back to executions that agree, with another storage.
+        FilledMap other(map, rank(), Shape::dense, 1000);
+        execute(plan, other.storage());
+        ASSERT_EQ(other.wrong(Form::to_ranks, order), 0);
+      }
+    }
+}
+
+// What stands for the next execution is gone with the plan: its communicator is another plan's.
+TEST(Bound, NothingIsLeftOfAPlanForTheNextOne) {
+  for (int k = 0; k < 10; ++k)
+    for (const GlobalMap& map : few_blocks()) {
+      FilledMap filled(map, rank(), Shape::dense, 1000);
+      std::optional<Plan> bound(filled.plan(MPI_COMM_WORLD, Form::to_ranks, little(Order::any)));
+      bound->bind(filled.storage());
+      for (int executed = 0; executed < k % 3; ++executed) {
+        filled.fill();
+        execute(*bound);
+      }
+      bound.reset();
+      filled.fill();
+      Options options = little(Order::any);
+      if (k % 2 == 0) options.budget_bytes = 3000;  // credits
+      Plan next = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+      execute(next, filled.storage());
+      ASSERT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Plans that live longer than MPI: one on MPI_COMM_WORLD, one on a communicator freed before, one
-// that was never carried out. Their destructors must not call MPI any more.
+// that was never carried out, two that are bound, with receives that stand for the next execution.
+// Their destructors must not call MPI any more.
 
 #include "filled_map.hpp"
 #include <valet/valet.hpp>
@@ -23,9 +24,18 @@ int main(int argc, char** argv) {
   auto on_world = std::make_unique<Plan>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, {}));
   auto on_freed = std::make_unique<Plan>(filled.plan(comm, Form::to_slots, {}));
   auto unused = std::make_unique<Plan>(filled.plan(comm, Form::to_ranks, {}));
+  FilledMap bound_blocks(map, self, Shape::structure);
+  auto bound =
+      std::make_unique<Plan>(bound_blocks.plan(comm, Form::to_ranks, {.share_memory = false}));
+  auto never_run =
+      std::make_unique<Plan>(bound_blocks.plan(comm, Form::to_ranks, {.share_memory = false}));
   MPI_Comm_free(&comm);
+  never_run->bind(bound_blocks.storage());
+  bound->bind(bound_blocks.storage());
+  static_cast<void>(execute(*bound));
+  const bool bound_is_good = bound_blocks.wrong(Form::to_ranks, Order::any) == 0;
   static_cast<void>(execute(*on_world, filled.storage()));
-  const bool first_good = filled.wrong(Form::to_ranks, Order::any) == 0;
+  const bool first_good = bound_is_good && filled.wrong(Form::to_ranks, Order::any) == 0;
   filled.fill();
   static_cast<void>(execute(*on_freed, filled.storage()));
   const bool good = all_ranks(first_good && filled.wrong(Form::to_slots, Order::any) == 0);
@@ -37,6 +47,8 @@ int main(int argc, char** argv) {
   on_freed.reset();
   on_world.reset();
   unused.reset();
+  bound.reset();
+  never_run.reset();
   const Outcome late =
       outcome_of([&] { static_cast<void>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, {})); });
   const bool refused =
