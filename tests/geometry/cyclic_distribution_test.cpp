@@ -116,6 +116,18 @@ TEST(Recognise, TellsRowsOfTilesByTwoParts) {
   EXPECT_EQ(found.periods(4), 9);
 }
 
+TEST(Recognise, TellsRowsOfTilesOfAnyLengthByTwoParts) {
+  for (const int row : {60, 600, 1200, 5000}) {
+    std::vector<int> map;
+    for (int k = 0; k < 5 * row; ++k)
+      map.push_back(k % row < row / 3 ? k % row / 5 % 2 : 2 + k % row / 4 % 2);
+    const MapPattern found = recognise(map, 4);
+    ASSERT_TRUE(found.regular) << row;
+    EXPECT_EQ(found.used, 2U) << row;
+    EXPECT_EQ(whole_map(found, 4), map) << row;
+  }
+}
+
 TEST(Recognise, TakesTheCyclicMapsOfAllSmallOnesAsOnePart) {
   for (const int ranks : {1, 2, 3, 4})
     for (std::size_t length = 0; length <= 7; ++length) {

@@ -247,7 +247,8 @@ class VALET_EXPORT Execution {
 /// array may not be resized, and the plan not be executed again.
 ///
 /// STREAM, which AUTO takes, moves blocks in progress(); with Method::direct, and where little goes
-/// to other nodes, all are on their way from the beginning. Method::phased and cyclic move them in wait().
+/// to other nodes, all are on their way from the beginning. Method::phased and cyclic move them in
+/// wait().
 ///
 /// @param plan     Must outlive the result, and not be assigned to. [local]
 /// @param storage  As for execute(). [local]
