@@ -65,10 +65,13 @@ struct State {
     flows.eager_bytes = mpi::eager_bytes(channel);
   }
 
+  /// Whether a rank is on the node of this one. Local.
+  [[nodiscard]] bool is_on_node(int rank) const {
+    return std::ranges::binary_search(channel.node_ranks(), rank);
+  }
   /// What this rank asks of the source of a flow. Local.
   [[nodiscard]] schedule::Asked asked_of(const Incoming& flow) const {
-    const bool is_short =
-        flows.eager_bytes > 0 && !std::ranges::binary_search(channel.node_ranks(), flow.rank);
+    const bool is_short = flows.eager_bytes > 0 && !is_on_node(flow.rank);
     return schedule::asked_of(flow.message_blocks, blocks.block_bytes,
                               is_short ? flows.eager_bytes : 0);
   }

@@ -55,4 +55,33 @@ struct Departures {
   return schedule::stream_sizes(limits).send_blocks;
 }
 
+/// Whether this rank has no room for the blocks that wait when they come in the order of any.
+/// Local.
+[[nodiscard]] inline bool lacks_room(const State& state) {
+  schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
+  limits.shares_memory = state.options.share_memory;
+  return state.flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
+}
+
+/// Whether this rank exchanges so little, and all of it by messages, that a credit for each would
+/// be most of the time. With ranks that share memory it is not: the source packs into memory that
+/// its destination reads. Local.
+[[nodiscard]] inline bool is_little(const State& state) {
+  const Flows& flows = state.flows;
+  const Options& options = state.options;
+  const auto is_near = [&](const auto& flow) {
+    return options.share_memory && state.is_on_node(flow.rank);
+  };
+  const std::uint64_t most =
+      std::min<std::uint64_t>(schedule::little_bytes, options.budget_bytes / schedule::little_part);
+  return (options.method == Method::stream || options.method == Method::automatic) &&
+         options.message_bytes == 0 &&
+         std::max(flows.outgoing.size(), flows.incoming.size()) <=
+             static_cast<std::size_t>(options.stream.window) &&
+         (state.blocks.block_bytes > 0 || flows.blocks_arriving == 0) &&
+         (flows.exports.size() + 2 * flows.blocks_arriving) * state.blocks.block_bytes <= most &&
+         std::ranges::none_of(flows.outgoing, is_near) &&
+         std::ranges::none_of(flows.incoming, is_near);
+}
+
 }  // namespace valet::plan

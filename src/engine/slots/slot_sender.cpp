@@ -34,9 +34,8 @@ SlotSender::SlotSender(const plan::State& state, const schedule::StreamSizes& si
       most_ahead_(most_ahead),
       pulls_(pulls),
       node_credits_(state.ledger) {
-  const std::span<const int> on_node = state.channel.node_ranks();
   for (std::uint32_t d = 0; d < outgoing_.size(); ++d)
-    destinations_[d].is_on_node = std::ranges::binary_search(on_node, outgoing_[d].rank);
+    destinations_[d].is_on_node = state.is_on_node(outgoing_[d].rank);
   idle_.reserve(sizes.send_buffers);
   idle_unstaged_.reserve(unstaged_messages);
   credited_.reserve(destinations_.size());
