@@ -88,8 +88,10 @@ hosts_exec() {
   ip netns exec "$host" unshare --uts bash -c 'hostname "$1"; shift; exec "$@"' hosts "$host" \
     timeout -k 5 "$seconds" "$@" &
 }
-# What Open MPI's programs need to see the hosts only.
-hosts_network=(--mca oob_tcp_if_include 10.99.0.0/24)
+# What Open MPI's programs need to see the hosts only, and for mpirun to miss a host after seconds: a rank that
+# only waits for messages from there is told nothing, and mpirun would ask after five minutes.
+hosts_network=(--mca oob_tcp_if_include 10.99.0.0/24 --mca oob_tcp_keepalive_time 10
+  --mca oob_tcp_keepalive_intvl 5 --mca oob_tcp_keepalive_probes 4)
 
 # hosts_mpirun <hosts, as 1 or 1,2> <ranks of each> <seconds> <mpirun's options and command>...: a job,
 # started on the first of the hosts, in the background.
