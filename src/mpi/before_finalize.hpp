@@ -21,9 +21,15 @@ class VALET_EXPORT BeforeFinalize {
   BeforeFinalize& operator=(const BeforeFinalize&) = delete;
   ~BeforeFinalize();
 
+  /// Does it, unless that was done. Local.
+  void run() noexcept;
+
  private:
+  /// Nobody else will. @return Whether it was still to be done.
+  [[nodiscard]] bool leave();
+
   std::function<void()> action_;
-  int key_ = MPI_KEYVAL_INVALID;
+  BeforeFinalize *older_ = nullptr, *newer_ = nullptr;
 };
 
 }  // namespace valet::mpi
