@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 
 namespace valet::plan {
@@ -182,6 +183,26 @@ MapLayout layout_of(const JointPatterns& all, int ranks, Ascends&& ascends) {
                                                                  : MapLayout::none;
 }
 
+MapSums sums_of(const layout::MapPattern& mine, std::uint64_t destinations,
+                std::uint64_t block_bytes) {
+  return {mine.regular ? 0U : 1U,
+          mine.ascending ? 0U : 1U,
+          mine.used > 1 ? mine.used - 1 : 0,
+          destinations,
+          block_bytes,
+          block_bytes > 0 ? 1U : 0U};
+}
+
+/// @param sums    Over all ranks.
+/// @param layout  Asked where a table is worth it.
+template <class Layout>
+JointMap joint_of(const MapSums& sums, int ranks, Layout&& layout) {
+  const auto all = static_cast<std::uint64_t>(ranks);
+  const JointPatterns patterns{sums[0] == 0, sums[1] == 0, sums[2]};
+  return {worth_a_table(ranks, sums[3]) ? layout(patterns) : MapLayout::none,
+          (sums[3] + all - 1) / all, sums[4] / std::max<std::uint64_t>(1, sums[5])};
+}
+
 }  // namespace
 
 bool worth_a_table(int ranks, std::uint64_t destinations) {
@@ -215,28 +236,20 @@ MapLayout agree_on_layout(const mpi::Channel& channel, const layout::MapPattern&
 
 JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
                       std::uint64_t destinations, std::uint64_t block_bytes) {
-  std::array<std::uint64_t, 6> sums{mine.regular ? 0U : 1U,
-                                    mine.ascending ? 0U : 1U,
-                                    mine.used > 1 ? mine.used - 1 : 0,
-                                    destinations,
-                                    block_bytes,
-                                    block_bytes > 0 ? 1U : 0U};
+  MapSums sums = sums_of(mine, destinations, block_bytes);
   mpi::sum(channel, sums);
-  const auto ranks = static_cast<std::uint64_t>(channel.size());
-  const MapLayout layout =
-      worth_a_table(channel.size(), sums[3])
-          ? agree_on_layout(channel, mine, {sums[0] == 0, sums[1] == 0, sums[2]})
-          : MapLayout::none;
-  return {layout, (sums[3] + ranks - 1) / ranks, sums[4] / std::max<std::uint64_t>(1, sums[5])};
+  return joint_of(sums, channel.size(),
+                  [&](const JointPatterns& all) { return agree_on_layout(channel, mine, all); });
 }
 
 ToldMaps::ToldMaps(const mpi::Channel& channel, const layout::MapPattern& mine,
                    std::uint64_t block_bytes, std::span<const mpi::SparseCount> leaving)
     : ranks_(channel.size()) {
   std::array<Letter, few_ranks> to{};
-  to.fill({mine.regular ? 1U : 0U, mine.ascending ? 1U : 0U, mine.used > 1 ? mine.used - 1 : 0,
-           leaving.size(), block_bytes, static_cast<std::uint64_t>(mine.first_rank + 1),
-           static_cast<std::uint64_t>(mine.last_rank + 1), static_cast<std::uint64_t>(mine.count)});
+  to.fill({.sums = sums_of(mine, leaving.size(), block_bytes),
+           .first_rank = mine.first_rank,
+           .last_rank = mine.last_rank,
+           .blocks = mine.count});
   for (const mpi::SparseCount& count : leaving) {
     Letter& letter = to[static_cast<std::size_t>(count.rank)];
     letter.count = count.count;
@@ -248,25 +261,17 @@ ToldMaps::ToldMaps(const mpi::Channel& channel, const layout::MapPattern& mine,
 }
 
 JointMap ToldMaps::joint() const {
-  JointMap joint;
-  JointPatterns all{.regular = true, .ascending = true};
-  std::uint64_t block_bytes = 0, knowing = 0, last_rank = 0;
+  MapSums sums{};
   bool ascends = true;
+  int last_rank = layout::no_rank;
   for (const Letter& letter : std::span(from_).first(static_cast<std::size_t>(ranks_))) {
-    all.regular = all.regular && letter.regular != 0;
-    all.ascending = all.ascending && letter.ascending != 0;
-    all.more_parts += letter.more_parts;
-    joint.degree += letter.destinations;
-    block_bytes += letter.block_bytes;
-    knowing += letter.block_bytes > 0 ? 1 : 0;
+    std::ranges::transform(sums, letter.sums, sums.begin(), std::plus());
     ascends = ascends && (letter.blocks == 0 || letter.first_rank >= last_rank);
     last_rank = std::max(last_rank, letter.last_rank);
   }
-  const auto ranks = static_cast<std::uint64_t>(ranks_);
-  joint.layout = layout_of(all, ranks_, [&] { return ascends; });
-  joint.degree = (joint.degree + ranks - 1) / ranks;
-  joint.block_bytes = block_bytes / std::max<std::uint64_t>(1, knowing);
-  return joint;
+  return joint_of(sums, ranks_, [&](const JointPatterns& all) {
+    return layout_of(all, ranks_, [&] { return ascends; });
+  });
 }
 
 void ToldMaps::list_arriving(Vector<mpi::SparseCount>& received) const {

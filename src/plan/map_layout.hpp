@@ -45,6 +45,10 @@ struct JointPatterns {
                                                      const layout::MapPattern& mine,
                                                      const JointPatterns& all);
 
+/// What the ranks sum up to find that: maps that are not regular, maps that do not ascend, parts
+/// behind the first ones, destinations, bytes of a block, ranks that know these.
+using MapSums = std::array<std::uint64_t, 6>;
+
 /// What the ranks know of all maps before they know who sends to whom. [global]
 struct JointMap {
   MapLayout layout = MapLayout::none;
@@ -79,10 +83,10 @@ class ToldMaps {
  private:
   /// What a rank tells another one.
   struct Letter {
-    std::uint64_t regular = 0, ascending = 0, more_parts = 0, destinations = 0, block_bytes = 0;
-    std::uint64_t first_rank = 0, last_rank = 0;  ///< and 1, so that none is 0
-    std::uint64_t blocks = 0;                     ///< in its map
-    std::uint64_t count = 0, detail = 0;          ///< for that rank
+    MapSums sums{};
+    int first_rank = layout::no_rank, last_rank = layout::no_rank;
+    std::int64_t blocks = 0;              ///< in its map
+    std::uint64_t count = 0, detail = 0;  ///< for that rank
   };
 
   int ranks_;
