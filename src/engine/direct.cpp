@@ -81,11 +81,12 @@ class Direct final : public Exchange {
   /// @param has_any  Whether there is such a round.
   static AtOnce messages_of(const plan::State& state, bool has_any) {
     const plan::Flows& flows = state.flows;
-    const std::size_t neighbours = static_cast<std::size_t>(
-        mpi::count_neighbours(flows.outgoing, flows.incoming, state.channel.rank()));
     if (!has_any) return {state.channel, state.ledger, 0, 0};
-    if (state.at_once) return {state.channel, state.ledger, neighbours, neighbours};
-    return {state.channel, state.ledger, flows.incoming.size(), flows.outgoing.size()};
+    if (!state.at_once)
+      return {state.channel, state.ledger, flows.incoming.size(), flows.outgoing.size()};
+    const auto neighbours = static_cast<std::size_t>(
+        mpi::count_neighbours(flows.outgoing, flows.incoming, state.channel.rank()));
+    return {state.channel, state.ledger, neighbours, neighbours};
   }
   [[nodiscard]] AtOnce& messages() { return rounds_[round_]; }
   [[nodiscard]] std::byte* arriving(std::size_t round) const {
