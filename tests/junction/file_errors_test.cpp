@@ -69,6 +69,33 @@ class FileErrors : public ::testing::Test {
   int step_ = -1;
 };
 
+TEST_F(FileErrors, ProgressThatThrows) {
+  JunctionOptions options;
+  bool throws = true;
+  if (rank() == size() - 1)
+    options.progress = [&](const Progress&) {
+      if (throws) throw std::runtime_error("no more");
+    };
+  std::vector<int> got(blocks);
+  const auto expect_told = [&](Junction& file, bool puts) {
+    expect_error(
+        outcome_of([&] {
+          (puts ? file.put({field(ids_)}, blocks, "b") : file.get({field(got)}, "b")).wait();
+        }),
+        ErrorCode::callback_failed,
+        {"callback progress", "no more", "every block is where it belongs"});
+  };
+  Junction file = Junction::create(MPI_COMM_WORLD, where_.path(), options);
+  expect_told(file, true);
+  throws = false;
+  file.put({field(ids_)}, blocks, "c").wait();
+  throws = true;
+  file.close();
+  file = Junction::open(MPI_COMM_WORLD, where_.path(), options);
+  expect_told(file, false);
+  EXPECT_TRUE(all_ranks(got == ids_));
+}
+
 TEST_F(FileErrors, ForeignTruncatedNewerAndTurnedFiles) {
   expect_unreadable(ErrorCode::file_failure, {"state.valet", "cannot be opened"});
   change([&] { std::ofstream(where_.path()) << "{}"; });

@@ -7,7 +7,9 @@
 #include "numbered_cases.hpp"
 #include <valet/junction.hpp>
 
+#include <memory>
 #include <numeric>
+#include <utility>
 
 namespace valet::test {
 namespace {
@@ -17,8 +19,10 @@ struct FileCase {
   explicit FileCase(std::mt19937_64& random)
       : writers(static_cast<int>(pick(random, 0, 5)) % size(), ranks_of(random)),
         readers(static_cast<int>(pick(random, 0, 5)) % size(), ranks_of(random)) {
-    for (JunctionOptions* options : {&writing, &reading})
+    for (JunctionOptions* options : {&writing, &reading}) {
       options->budget_bytes = std::array<std::size_t, 3>{64, 500, 4U << 20}[pick(random, 0, 2)];
+      options->progress = [progress = progress](const Progress& now) { *progress = now; };
+    }
   }
 
   /// Puts with put(junction, rank, ranks) and gets alike; returns what get() returns, 0 on ranks
@@ -40,12 +44,15 @@ struct FileCase {
   SharedPath where;
   SomeRanks writers, readers;
   JunctionOptions writing, reading;
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();  ///< the last one
 
  private:
   static int ranks_of(std::mt19937_64& random) {
     return 1 + static_cast<int>(pick(random, 0, 5)) % size();
   }
-  static void check(const Report& report, const JunctionOptions& options, int /*ranks*/) {
+  void check(const Report& report, const JunctionOptions& options, int /*ranks*/) const {
+    EXPECT_EQ(progress->bytes_done, progress->bytes_total);
+    EXPECT_EQ(progress->blocks_done, progress->blocks_total);
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
     EXPECT_GE(report.extra_bytes_bound, options.budget_bytes);
   }
@@ -304,6 +311,47 @@ TEST(File, BringsBlocksOfDifferentSizes) {
     EXPECT_EQ(sum_over_ranks(static_cast<long long>(files.writers.are_here() ? count : 0)),
               sum_over_ranks(static_cast<long long>(read)));
   });
+}
+
+TEST(File, TellsWhatIsWrittenAndRead) {
+  const SharedPath where;
+  Progress last;
+  int told = 0;
+  const JunctionOptions options{.progress = [&](const Progress& now) {
+    last = now;
+    ++told;
+  }};
+  const auto expect_told = [&](std::uint64_t blocks, std::uint64_t bytes) {
+    EXPECT_GT(std::exchange(told, 0), 0);
+    EXPECT_EQ(std::pair(last.blocks_done, last.blocks_total), std::pair(blocks, blocks));
+    EXPECT_EQ(std::pair(last.bytes_done, last.bytes_total), std::pair(bytes, bytes));
+  };
+  std::vector<std::array<float, 3>> places(100);
+  std::vector<double> values(6);
+  std::vector<std::uint64_t> lengths{16, 0, 32};
+  const BlockCyclic layout = BlockCyclic::block({6 * size()}, {size()});
+  const auto arena = [&] {
+    return RaggedStorage({ragged_field(std::span(values), std::span(lengths))},
+                         {field(places.data(), 3)});
+  };
+  Junction file = Junction::create(MPI_COMM_WORLD, where.path(), options);
+  file.put({field(places)}, 100, "places").wait();
+  expect_told(100, 1200);
+  file.put(std::span<const double>(values), {layout}, "values").wait();
+  expect_told(6, 48);
+  file.put(arena(), 3, "lists").wait();
+  expect_told(3 * 8 + 48 + 36, 3 * 8 + 48 + 36);  // with the lengths
+  file.close();
+  file = Junction::open(MPI_COMM_WORLD, where.path(), options);
+  file.get({field(places)}, "places").wait();
+  expect_told(100, 1200);
+  file.get(std::span(values), {layout}, "values").wait();
+  expect_told(6, 48);
+  file.get(arena(), "lists").wait();
+  expect_told(48 + 36, 48 + 36);
+  file = Junction::open(MPI_COMM_WORLD, where.path(), options);
+  file.get(std::span(values), {BlockCyclic::cyclic({6 * size()}, {size()})}, "values").wait();
+  expect_told(6, 48);
 }
 
 TEST(File, GivesRangesAndRecordsInAnyOrder) {

@@ -50,7 +50,8 @@ struct JunctionOptions {
   bool share_memory = true;
   /// As Options::keep_memory.
   bool keep_memory = true;
-  /// As Options::progress, or LayoutOptions::progress for arrays. [local]
+  /// As Options::progress, or LayoutOptions::progress for arrays. For a file, of what this rank
+  /// writes or reads; where blocks go on by a layout, then of these. [local]
   std::function<void(const Progress&)> progress = {};
   /// As Options::progress_bar. [local]
   bool progress_bar = true;

@@ -106,7 +106,7 @@ class ArrayStore : public FileArray {
                              room.data());
            }});
     }
-    end.writer().append({what, {}, {}, order}, content, {packed.data(), packed.size()});
+    end.append({what, {}, {}, order}, content, {packed.data(), packed.size()});
   }
 };
 
@@ -144,10 +144,16 @@ class ArrayLoad : public FileArray {
       described += described_bytes(written_, run.cell, to.layout());
     });
     parts_ = bytes_of_cells(written_);
-    if (written_ == to.layout())
-      read_own_cells(array.order);
+    const bool is_own = written_ == to.layout();
+    const std::int64_t elements =
+        is_own ? to.elements() : bound(channel.rank() + 1) - bound(channel.rank());
+    observe::ProgressMeter meter =
+        end_.progress(static_cast<std::uint64_t>(elements), element_bytes);
+    if (is_own)
+      read_own_cells(array.order, meter);
     else
-      read_through_windows();
+      read_through_windows(meter);
+    meter.finish();
   }
 
  private:
@@ -165,9 +171,10 @@ class ArrayLoad : public FileArray {
     mpi::agree(channel, wrong);
   }
   /// For elements by their places in the file.
-  [[nodiscard]] file::RowsReader reader(std::int64_t first, std::int64_t end) {
+  [[nodiscard]] file::RowsReader reader(std::int64_t first, std::int64_t end,
+                                        observe::ProgressMeter& meter) {
     return {end_.reader().file(),
-            {record_.sections.front(), {parts_.data(), parts_.size()}},
+            {record_.sections.front(), {parts_.data(), parts_.size()}, &meter},
             static_cast<std::uint64_t>(first),
             static_cast<std::uint64_t>(end - first),
             {staging_.data(), staging_.size()},
@@ -175,7 +182,7 @@ class ArrayLoad : public FileArray {
   }
 
   /// The layout is the one that was written: each cell is where it was.
-  void read_own_cells(IndexOrder own_order) {
+  void read_own_cells(IndexOrder own_order, observe::ProgressMeter& meter) {
     const layout::ArrayCopies copies(channel, element_bytes, sent, received, order_);
     std::optional<Diagnostic> wrong;
     for (std::size_t c = 0; c < received.size() && !wrong; ++c) {
@@ -188,7 +195,8 @@ class ArrayLoad : public FileArray {
                          static_cast<std::int64_t>(packed.size() / element_bytes)}},
                        packed.data());
       };
-      wrong = reader(starts_[g], starts_[g + 1]).read({is_direct ? cell.room : nullptr, unpack});
+      wrong =
+          reader(starts_[g], starts_[g + 1], meter).read({is_direct ? cell.room : nullptr, unpack});
     }
     mpi::agree(channel, wrong);
   }
@@ -196,7 +204,7 @@ class ArrayLoad : public FileArray {
   /// Every rank reads an equal part of the file, some at a time, and sends it on. Which elements
   /// pass between two ranks follows from the layouts: in a cell of the file, what it shares with
   /// another cell is a sequence that ascends, and a window of it has a run of that sequence.
-  void read_through_windows() {
+  void read_through_windows(observe::ProgressMeter& meter) {
     const std::uint64_t quarter = options.budget_bytes / 4;
     struct Sizes {
       std::int64_t window = 0, chunk = 0;
@@ -223,7 +231,7 @@ class ArrayLoad : public FileArray {
                             layout::out_of_memory));
     const layout::ExchangeSizes exchange =
         layout::exchange_sizes(2 * quarter, element_bytes, sizes.chunk);
-    file::RowsReader rows = reader(bound(channel.rank()), bound(channel.rank() + 1));
+    file::RowsReader rows = reader(bound(channel.rank()), bound(channel.rank() + 1), meter);
     for (std::uint64_t round = 0; round < sizes.rounds; ++round)
       pass_on(rows, static_cast<std::int64_t>(round) * sizes.window, sizes.window, window,
               exchange);

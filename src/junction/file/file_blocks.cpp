@@ -223,8 +223,8 @@ Report store_blocks(FileEnd& end, const Description& what, const BlockStorage& s
       {static_cast<std::size_t>(channel.rank()),
        is_contiguous ? backend.contiguous_data() : nullptr,
        [&](std::uint64_t first, std::span<std::byte> packed) { rows->pack(first, packed); }});
-  end.writer().append(std::move(record), content, rows->staging(),
-                      [&] { return rows->backend.failure("it is not in the file"); });
+  end.append(std::move(record), content, rows->staging(),
+             [&] { return rows->backend.failure("it is not in the file"); });
   return end.report(ledger, blocks.row_bytes, 0, count, count);
 }
 
@@ -280,11 +280,16 @@ Report load_blocks(FileEnd& end, const Description& what, const StorageFor& stor
                              else
                                rows->unpack(first, packed, section.row_bytes, columns);
                            }};
-  file::RowsReader reader(
-      end.reader().file(), {section, {parts.data(), parts.size()}}, share.first, share.count,
-      columns.empty() ? rows->staging() : std::span(file_rows.data(), file_rows.size()),
-      FileEnd::name_of(record.description));
-  wrong = reader.read(sink);
+  {
+    observe::ProgressMeter meter = end.progress(share.count, section.row_bytes);
+    file::RowsReader reader(
+        end.reader().file(), {section, {parts.data(), parts.size()}, &meter}, share.first,
+        share.count,
+        columns.empty() ? rows->staging() : std::span(file_rows.data(), file_rows.size()),
+        FileEnd::name_of(record.description));
+    wrong = reader.read(sink);
+    meter.finish();
+  }
   rows->backend.finish_all();
   if (!wrong) wrong = rows->backend.failure("what it got is unspecified");
   Array<Address> addresses;

@@ -49,14 +49,18 @@ FileEnd::FileEnd(MPI_Comm communicator, const std::string& path, Direction direc
                  const JunctionOptions& chosen)
     : Transport(chosen, ErrorCode::file_failure),
       communicator_(communicator),
-      channel_(mpi::Channel::open(communicator)) {
+      channel_(mpi::Channel::open(communicator)),
+      progress_(chosen.progress) {
   const detail::MemoryReserve reserve;
+  callbacks_.protect(progress_, "callback progress");
+  watched_ = callbacks_.any();
   mpi::Agreement agreement;
   agreement.equal({"the path of a file", nullptr},
                   file::hash_of(std::as_bytes(std::span(path))) >> 2U);
   agreement.equal({"what is done with a file",
                    [](std::int64_t opens) { return std::string(opens != 0 ? "open" : "create"); }},
                   direction == Direction::get);
+  agreement.largest(watched_);
   agreement.run(channel_, channel_.rank() == 0 ? check_path(path) : std::nullopt);
   if (direction == Direction::put)
     writer_.emplace(channel_, path);
@@ -86,10 +90,17 @@ std::vector<JunctionRecord> FileEnd::records() const {
 
 void FileEnd::finish(Entry& entry) {
   if (entry.stage == Stage::over) return;
+  callbacks_.restart();
   attempt(entry, [&] {
     entry.report = run(*entry.transfer);
     entry.stage = Stage::over;
   });
+  if (entry.failure || !watched_) return;
+  try {
+    mpi::agree(channel_, callbacks_.diagnostic());
+  } catch (const Error&) {  // the file is whole all the same
+    entry.failure = std::current_exception();
+  }
 }
 
 void FileEnd::finish_all() {
@@ -114,6 +125,26 @@ Report FileEnd::run(Transfer& transfer) {
   if (!puts) taken_[current_] = true;
   report.exchange_seconds = mpi::now() - start;
   return report;
+}
+
+void FileEnd::append(file::Record record, std::span<const file::SectionContent> contents,
+                     std::span<std::byte> staging,
+                     const std::function<std::optional<Diagnostic>()>& failed) {
+  std::uint64_t bytes = 0;
+  for (const file::SectionContent& content : contents)
+    for (const file::OwnPart& own : content.own) bytes += content.parts[own.part];
+  const std::uint64_t row_bytes = contents.size() == 1 ? contents.front().row_bytes : 1;
+  observe::ProgressMeter meter = progress(bytes / row_bytes, row_bytes);
+  writer_->append(std::move(record), contents, staging, meter, failed);
+  meter.finish();
+}
+
+observe::ProgressMeter FileEnd::progress(std::uint64_t rows, std::uint64_t row_bytes) {
+  return {meter_,
+          {progress_, options.progress_bar, channel_.rank(), "valet: file"},
+          rows,
+          row_bytes,
+          1};
 }
 
 std::string FileEnd::name_of(const Description& description) {

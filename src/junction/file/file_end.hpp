@@ -3,9 +3,11 @@
 
 /// A junction with a file: what is put is written, and any number of ranks gets it later.
 
+#include "base/callback_guard.hpp"
 #include "junction/file/record_file.hpp"
 #include "junction/transport.hpp"
 #include "mpi/channel.hpp"
+#include "observe/progress.hpp"
 
 #include <optional>
 #include <string>
@@ -33,11 +35,16 @@ class FileEnd final : public Transport {
 
   [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   [[nodiscard]] const mpi::Channel& channel() const { return channel_; }
-  [[nodiscard]] file::Writer& writer() { return *writer_; }
   [[nodiscard]] file::Reader& reader() { return *reader_; }
   /// The first record of that kind and label that has not been got. @throws Error
   /// invalid_argument.
   [[nodiscard]] const file::Record& next(const Description& wanted);
+  /// Adds a record as file::Writer does, with progress.
+  void append(file::Record record, std::span<const file::SectionContent> contents,
+              std::span<std::byte> staging,
+              const std::function<std::optional<Diagnostic>()>& failed = {});
+  /// The progress of rows that this rank writes or reads, to be advanced by their bytes.
+  [[nodiscard]] observe::ProgressMeter progress(std::uint64_t rows, std::uint64_t row_bytes);
   /// How errors call it.
   [[nodiscard]] static std::string name_of(const Description& description);
   /// What a report has of every transfer, with what the ledger of a transfer counted.
@@ -63,6 +70,10 @@ class FileEnd final : public Transport {
   std::optional<file::Reader> reader_;
   std::vector<bool> taken_;  ///< records that were got
   std::size_t current_ = 0;  ///< the record that is being got
+  detail::CallbackGuard callbacks_;
+  std::function<void(const Progress&)> progress_;  ///< does not throw
+  observe::ProgressMeter* meter_ = nullptr;        ///< while rows are written or read
+  bool watched_ = false;                           ///< some rank has a callback
 };
 
 }  // namespace valet::junction

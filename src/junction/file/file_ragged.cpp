@@ -152,9 +152,10 @@ class RaggedLoad {
   }
   [[nodiscard]] file::RowsReader reader(const file::Section& section,
                                         const Array<std::uint64_t>& parts, std::uint64_t first,
-                                        std::uint64_t rows) {
+                                        std::uint64_t rows,
+                                        observe::ProgressMeter* meter = nullptr) {
     return {end_.reader().file(),
-            {section, {parts.data(), parts.size()}},
+            {section, {parts.data(), parts.size()}, meter},
             first,
             rows,
             {staging_.data(), staging_.size()},
@@ -164,16 +165,23 @@ class RaggedLoad {
   /// Blocks as they lie there: their lengths are read twice, so that nothing is kept of them.
   Report take_all() {
     RaggedRoom required{share_.count, {}};
+    std::uint64_t bytes = 0;
+    for (const Field& column : storage_.columns()) bytes += share_.count * column.element_bytes;
     for (std::size_t f = 0; f < fields(); ++f) {
       RoomCount room(storage_.fields()[f], bytes_of(f).bytes);
-      for_each_length(f, [&](std::uint64_t length, std::uint64_t) { room.add(length); });
+      for_each_length(f, [&](std::uint64_t length, std::uint64_t) {
+        room.add(length);
+        bytes += length;
+      });
       if (!wrong_) wrong_ = room.diagnostic(f, name_);
       required.bytes.push_back(room.bytes());
     }
     if (!wrong_) wrong_ = make_room(storage_, required);
     mpi::agree(channel(), wrong_);
-    for (std::size_t f = 0; f < fields(); ++f) take(f);
-    for (std::size_t c = 0; c < columns(); ++c) take_column(c);
+    observe::ProgressMeter meter = end_.progress(bytes, 1);
+    for (std::size_t f = 0; f < fields(); ++f) take(f, meter);
+    for (std::size_t c = 0; c < columns(); ++c) take_column(c, meter);
+    meter.finish();
     mpi::agree(channel(), wrong_);
     return end_.report(ledger_, 0, 2 * record_.sections.front().parts, 0, share_.count);
   }
@@ -240,7 +248,7 @@ class RaggedLoad {
                            std::uint64_t{0});
   }
   /// Collective.
-  void take(std::size_t number) {
+  void take(std::size_t number, observe::ProgressMeter& meter) {
     const RaggedField& field = storage_.fields()[number];
     std::uint64_t bytes = 0;
     begin_lengths(field);
@@ -257,14 +265,15 @@ class RaggedLoad {
       });
     };
     if (!wrong_)
-      wrong_ = reader(section, parts, bytes_before(parts) + begin, bytes).read({nullptr, unpack});
+      wrong_ = reader(section, parts, bytes_before(parts) + begin, bytes, &meter)
+                   .read({nullptr, unpack});
   }
   /// Collective.
-  void take_column(std::size_t number) {
+  void take_column(std::size_t number, observe::ProgressMeter& meter) {
     const Array<std::uint64_t> parts = end_.reader().parts_of(rows_of(number), ledger_);
     auto* const data = static_cast<std::byte*>(storage_.columns()[number].data);
     if (!wrong_)
-      wrong_ = reader(rows_of(number), parts, share_.first, share_.count).read({data, {}});
+      wrong_ = reader(rows_of(number), parts, share_.first, share_.count, &meter).read({data, {}});
   }
 
   FileEnd& end_;
@@ -329,7 +338,7 @@ Report store_ragged(FileEnd& end, const Description& what, const RaggedStorage& 
   }
   file::Record record{what, {}, {}};
   for (const RaggedField& field : storage.fields()) record.fields.push_back({field.label, 0, {}});
-  end.writer().append(std::move(record), contents, {packed.data(), packed.size()});
+  end.append(std::move(record), contents, {packed.data(), packed.size()});
   return end.report(ledger, 0, 2 * static_cast<std::uint64_t>(end.ranks()) * contents.size(), count,
                     count);
 }

@@ -43,7 +43,7 @@ Writer::Writer(const mpi::Channel& channel, const std::string& path)
 }
 
 void Writer::append(Record record, std::span<const SectionContent> contents,
-                    std::span<std::byte> staging,
+                    std::span<std::byte> staging, observe::ProgressMeter& meter,
                     const std::function<std::optional<Diagnostic>()>& failed) {
   std::optional<Diagnostic> wrong;
   for (const SectionContent& content : contents) {
@@ -58,7 +58,7 @@ void Writer::append(Record record, std::span<const SectionContent> contents,
     for (const std::uint64_t part : bytes) end_ += section.pages_of(part) * word;
     record.sections.push_back(section);
     if (wrong) continue;
-    wrong = write_rows(file_, {section, bytes}, content.own, staging);
+    wrong = write_rows(file_, {section, bytes, &meter}, content.own, staging);
     if (!wrong && channel_.rank() == 0) wrong = file_.write(section.table, std::as_bytes(bytes));
   }
   if (!wrong && failed) wrong = failed();

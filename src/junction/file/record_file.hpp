@@ -33,9 +33,11 @@ class Writer {
 
   /// Adds a record, whose sections are made of these. Collective. @throws Error file_failure on all
   /// ranks: nothing can be added any more.
+  /// @param meter   Of the bytes of its rows on this rank.
   /// @param failed  Asked once all rows have been packed: what went wrong with that.
   void append(Record record, std::span<const SectionContent> contents, std::span<std::byte> staging,
-              const std::function<std::optional<Diagnostic>()>& failed = {});
+              observe::ProgressMeter& meter,
+              const std::function<std::optional<Diagnostic>()>& failed);
   /// Writes the index and gives the file its name. Collective. @throws Error file_failure on all
   /// ranks: then the file is removed, and what had the name still has it.
   void publish();

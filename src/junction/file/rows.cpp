@@ -36,11 +36,11 @@ struct Hashes {
   [[nodiscard]] std::span<std::uint64_t> all() { return std::span(values).first(count); }
 };
 
-std::optional<Diagnostic> write_part(mpi::File& file, const Section& section, PartPlace place,
-                                     std::uint64_t bytes, const OwnPart& part,
-                                     std::span<std::byte> staging) {
+std::optional<Diagnostic> write_part(mpi::File& file, const Parts& parts, PartPlace place,
+                                     const OwnPart& part, std::span<std::byte> staging) {
+  const Section& section = parts.section;
   Hashes hashes;
-  const std::uint64_t rows = bytes / section.row_bytes;
+  const std::uint64_t rows = parts.bytes[place.number] / section.row_bytes;
   for (std::uint64_t row = 0; row < rows;) {
     const std::uint64_t end = std::min(row + section.page_rows(), rows);
     PageHash hash;
@@ -55,6 +55,7 @@ std::optional<Diagnostic> write_part(mpi::File& file, const Section& section, Pa
         packed = {part.data + row * section.row_bytes, size};
       hash.add(packed);
       if (auto wrong = file.write(place.bytes_at, packed)) return wrong;
+      if (parts.meter != nullptr) parts.meter->advance(size);
       place.bytes_at += size;
       row += count;
     }
@@ -74,9 +75,7 @@ std::optional<Diagnostic> write_rows(mpi::File& file, const Parts& parts,
   PartPlace place = first_part(parts);
   for (const OwnPart& part : own) {  // ascending, as the parts are
     while (place.number < part.part) go_on(place, parts);
-    if (auto wrong =
-            write_part(file, parts.section, place, parts.bytes[place.number], part, staging))
-      return wrong;
+    if (auto wrong = write_part(file, parts, place, part, staging)) return wrong;
   }
   return std::nullopt;
 }
@@ -143,6 +142,7 @@ std::optional<Diagnostic> RowsReader::take(std::uint64_t rows, std::uint64_t num
     if (auto wrong = file_.read(part_.bytes_at + row_ * row_bytes, now)) return wrong;
     hash_.add(now);
     if (sink.data == nullptr) sink.unpack(number, now);
+    if (parts_.meter != nullptr) parts_.meter->advance(size);
     row_ += count;
     number += count;
   }

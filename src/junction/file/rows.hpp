@@ -6,6 +6,7 @@
 
 #include "junction/file/format.hpp"
 #include "mpi/file.hpp"
+#include "observe/progress.hpp"
 
 #include <xxhash.h>
 
@@ -59,6 +60,7 @@ struct PartPlace {
 struct Parts {
   const Section& section;
   std::span<const std::uint64_t> bytes;
+  observe::ProgressMeter* meter = nullptr;  ///< of the bytes of rows; null for none
 };
 
 /// Writes parts with the hashes of their pages, but not the table of all parts.
