@@ -7,9 +7,11 @@
 #include "random_case.hpp"
 #include "random_options.hpp"
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace valet::test {
 namespace {
@@ -36,6 +38,7 @@ struct PartsCase : MapCase {
     options.budget_bytes = budget_of(options.method, pick(random, 0, 1) == 0);
     node = pick(random, 0, 2) == 0;
     bound = pick(random, 0, 1) == 0;
+    if (pick(random, 0, 1) == 0) options.share_memory = false;
     looks = pick(random, 0, 1) * 50;
     if (bound) options.verify = false;
   }
@@ -129,6 +132,63 @@ TEST(Execution, OfOnePlanGoesOnBesideThatOfAnother) {
   execution.wait();
   for (FilledMap* const each : {one.get(), other.get()})
     EXPECT_EQ(sum_over_ranks(each->wrong(Form::to_ranks, Order::any)), 0);
+}
+
+/// One of several plans that live side by side. What was started is waited for at the next step.
+class LivePlan {
+ public:
+  explicit LivePlan(std::mt19937_64& random)
+      : case_(random),
+        filled_(case_.map, rank(), case_.shape, case_.dense_bytes, 0, case_.node),
+        content_(filled_.content(case_.form, case_.options.order)),
+        plan_(filled_.plan(MPI_COMM_WORLD, case_.form, case_.options)) {}
+
+  void step(std::mt19937_64& random) {
+    if (running_) {
+      running_->wait();
+      running_.reset();
+      EXPECT_EQ(filled_.wrong(content_), 0) << "started";
+      return;
+    }
+    filled_.fill();
+    const bool binds = case_.bound && pick(random, 0, 3) == 0;
+    if (binds) plan_.bind(filled_.storage());
+    is_bound_ = binds || (is_bound_ && pick(random, 0, 3) > 0);
+    if (pick(random, 0, 3) == 0) plan_ = Plan(std::move(plan_));
+    if (pick(random, 0, 1) == 0) {
+      running_.emplace(is_bound_ ? start(plan_) : start(plan_, filled_.storage()));
+      return;
+    }
+    is_bound_ ? execute(plan_) : execute(plan_, filled_.storage());
+    EXPECT_EQ(filled_.wrong(content_), 0) << (is_bound_ ? "bound" : "not bound");
+  }
+
+ private:
+  PartsCase case_;
+  FilledMap filled_;
+  GlobalContent content_;
+  Plan plan_;
+  bool is_bound_ = false;
+  std::optional<Execution> running_;  ///< the last to be made, so that it ends before the plan does
+};
+
+// Their communicators, scratch and receives pass from one to another.
+TEST(Execution, OfPlansThatComeAndGoAreNotMixedUp) {
+  std::mt19937_64 own(seed() + static_cast<std::uint64_t>(rank()));
+  for (std::uint64_t k = 0; k < cases_wanted(20); ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    std::array<std::optional<LivePlan>, 3> plans;
+    for (int step = 0; step < 30; ++step) {
+      std::optional<LivePlan>& plan = plans[pick(random, 0, plans.size() - 1)];
+      if (pick(own, 0, 9) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (!plan || pick(random, 0, 7) == 0)
+        plan.emplace(random);
+      else
+        plan->step(random);
+      ASSERT_TRUE(all_ranks(!::testing::Test::HasFailure()));
+    }
+  }
 }
 
 TEST(Execution, OfAPlanIsOneAtATime) {
