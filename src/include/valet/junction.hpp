@@ -75,7 +75,8 @@ struct JunctionRecord {
   std::vector<std::int64_t> extents;  ///< of an array
 };
 
-/// Blocks of a file, by their numbers: as they were numbered, or else by source rank and slot.
+/// Consecutive blocks of a file, by their places there: by source rank and slot, whichever layout
+/// they were put in.
 struct BlockRange {
   std::uint64_t first = 0;  ///< the first one
   std::uint64_t count = 0;  ///< how many
