@@ -30,7 +30,7 @@ void destroy_in_finalize(std::unique_ptr<valet::Plan>& plan) {
 
 }  // namespace
 
-extern "C" int MPI_Cancel(MPI_Request* request) {
+extern "C" __attribute__((visibility("default"))) int MPI_Cancel(MPI_Request* request) {
   ++receives_withdrawn;
   return PMPI_Cancel(request);
 }
