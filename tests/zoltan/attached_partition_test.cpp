@@ -163,7 +163,7 @@ TEST(AttachedPartition, WritesRanksAsPartsWhereThereAreNoOthers) {
     const std::vector<std::uint32_t> ids = cloud_ids();
     AttachedHandle handle({{"LB_METHOD", "HSFC"}, {"AUTO_MIGRATE", auto_migrate}});
     VectorCloud cloud(ids, total_of(ids));
-    std::vector<int> parts(cloud.id.size(), -1);
+    std::vector<int> parts(cloud.id.size() + 3, -1);  // more than slots
     std::fill_n(parts.begin(), ids.size(), rank());
     Attached cells = cloud.attach(handle, ids.size());
     cells.parts(valet::ref(parts));

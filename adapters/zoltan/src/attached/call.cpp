@@ -420,7 +420,11 @@ void AttachedCall::read_storage_again() {
 
 std::vector<Field> AttachedCall::fields_along() const {
   if (!state_.parts || !(setup_.parts.are_given || lists_)) return {};
-  return {field(parts_.first(std::min<std::size_t>(parts_.size(), slots())), 1, "parts()")};
+  return {field(parts_of_slots(), 1, "parts()")};
+}
+
+std::span<int> AttachedCall::parts_of_slots() const {
+  return parts_.first(std::min<std::size_t>(parts_.size(), slots()));
 }
 
 void AttachedCall::write_ranks_as_parts() const {

@@ -71,8 +71,9 @@ class AttachedCall {
   [[nodiscard]] std::uint64_t slots() const;
   /// Looks at parts() again. Local. @return What is wrong with them, if anything.
   [[nodiscard]] std::optional<Diagnostic> read_parts();
-  /// One entry per slot; empty: none are wanted.
+  /// One entry per slot, and maybe more; empty: none are wanted.
   [[nodiscard]] std::span<int> parts() const { return parts_; }
+  [[nodiscard]] std::span<int> parts_of_slots() const;
   /// Whether parts are other than ranks, and move along.
   [[nodiscard]] bool moves_parts() const { return setup_.parts.are_given && state_.parts; }
   [[nodiscard]] std::vector<Field> fields_along() const;

@@ -310,7 +310,7 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
       balancer, decision,
       [&] {
         call.read_storage_again();
-        options.parts = call.parts();
+        options.parts = call.parts_of_slots();
         lists.slots = call.slots();
         read_lists(call.channel(), decision.ledger, user, lists, map);
         has_given_parts = true;
@@ -318,7 +318,7 @@ void migrate_attached(AttachedState& state, const UserLists& user) {
         balancer.evaluate(decision);
       },
       [&] {
-        options.parts = call.parts();
+        options.parts = call.parts_of_slots();
         if (has_given_parts) map.restore_parts();
       });
   move.finish();
