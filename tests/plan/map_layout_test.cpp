@@ -236,6 +236,12 @@ TEST(MapLayout, IsKnownToFewRanksAtOnce) {
     EXPECT_EQ(few.layout, many.layout);
     EXPECT_EQ(few.degree, many.degree);
     EXPECT_EQ(few.block_bytes, many.block_bytes);
+    const long long leave = sum_over_ranks(static_cast<long long>(leaving.size()));
+    EXPECT_EQ(many.degree, (static_cast<std::uint64_t>(leave) + maps.size() - 1) / maps.size());
+    if (number % 5 > 0) {
+      const bool is_known = sum_over_ranks(map.empty() ? 0 : 1) > 0;
+      EXPECT_EQ(many.block_bytes, is_known ? bytes : 0);
+    }
     const auto words = [](const mpi::SparseCount& c) {
       return std::tuple(c.rank, c.count, c.detail);
     };
