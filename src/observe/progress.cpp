@@ -102,9 +102,8 @@ void ProgressBar::State::print_tenth() {
 }
 
 ProgressMeter::ProgressMeter(ProgressMeter*& current, const ProgressWish& wish,
-                             std::uint64_t blocks, std::uint64_t block_bytes,
-                             std::uint64_t unit_bytes)
-    : current_(current), block_bytes_(block_bytes), unit_bytes_(unit_bytes) {
+                             std::uint64_t blocks, std::uint64_t block_bytes)
+    : current_(current), block_bytes_(block_bytes), unit_bytes_(block_bytes) {
   constexpr double delay_seconds = 2;
   const bool draws = wish.bar && wish.rank == 0 && ProgressBar::is_shown();
   if (current != nullptr || (!wish.callback && !draws)) return;

@@ -87,12 +87,8 @@ class ProgressMeter {
   /// For blocks that leave and blocks that arrive.
   /// @param current  Gets this meter until it is gone, unless nobody wants to know, or there is one
   ///                 already: that of the call that this one is a part of.
-  /// @param unit_bytes  As by count_in().
   ProgressMeter(ProgressMeter*& current, const ProgressWish& wish, std::uint64_t blocks,
-                std::uint64_t block_bytes, std::uint64_t unit_bytes);
-  ProgressMeter(ProgressMeter*& current, const ProgressWish& wish, std::uint64_t blocks,
-                std::uint64_t block_bytes)
-      : ProgressMeter(current, wish, blocks, block_bytes, block_bytes) {}
+                std::uint64_t block_bytes);
   ProgressMeter(const ProgressMeter&) = delete;
   ProgressMeter& operator=(const ProgressMeter&) = delete;
   ~ProgressMeter() {

@@ -140,11 +140,8 @@ void FileEnd::append(file::Record record, std::span<const file::SectionContent> 
 }
 
 observe::ProgressMeter FileEnd::progress(std::uint64_t rows, std::uint64_t row_bytes) {
-  return {meter_,
-          {progress_, options.progress_bar, channel_.rank(), "valet: file"},
-          rows,
-          row_bytes,
-          1};
+  return {
+      meter_, {progress_, options.progress_bar, channel_.rank(), "valet: file"}, rows, row_bytes};
 }
 
 std::string FileEnd::name_of(const Description& description) {

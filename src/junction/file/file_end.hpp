@@ -43,7 +43,7 @@ class FileEnd final : public Transport {
   void append(file::Record record, std::span<const file::SectionContent> contents,
               std::span<std::byte> staging,
               const std::function<std::optional<Diagnostic>()>& failed = {});
-  /// The progress of rows that this rank writes or reads, to be advanced by their bytes.
+  /// The progress of rows that this rank writes or reads.
   [[nodiscard]] observe::ProgressMeter progress(std::uint64_t rows, std::uint64_t row_bytes);
   /// How errors call it.
   [[nodiscard]] static std::string name_of(const Description& description);

@@ -73,6 +73,7 @@ std::optional<Diagnostic> write_part(mpi::File& file, const Parts& parts, PartPl
 std::optional<Diagnostic> write_rows(mpi::File& file, const Parts& parts,
                                      std::span<const OwnPart> own, std::span<std::byte> staging) {
   PartPlace place = first_part(parts);
+  if (parts.meter != nullptr) parts.meter->count_in(1);
   for (const OwnPart& part : own) {  // ascending, as the parts are
     while (place.number < part.part) go_on(place, parts);
     if (auto wrong = write_part(file, parts, place, part, staging)) return wrong;
@@ -88,7 +89,9 @@ RowsReader::RowsReader(mpi::File& file, const Parts& parts, std::uint64_t first_
       name_(std::move(name)),
       part_(first_part(parts)),
       row_(first_row),
-      left_(rows) {}
+      left_(rows) {
+  if (parts_.meter != nullptr) parts_.meter->count_in(1);
+}
 
 std::optional<Diagnostic> RowsReader::read(std::uint64_t rows, const RowSink& sink) {
   const std::uint64_t page_rows = parts_.section.page_rows();

@@ -60,7 +60,7 @@ struct PartPlace {
 struct Parts {
   const Section& section;
   std::span<const std::uint64_t> bytes;
-  observe::ProgressMeter* meter = nullptr;  ///< of the bytes of rows; null for none
+  observe::ProgressMeter* meter = nullptr;  ///< counts the bytes of rows; null for none
 };
 
 /// Writes parts with the hashes of their pages, but not the table of all parts.
